@@ -1,0 +1,72 @@
+"""The one family of expected errors, each class with the exit code that it ends a command with."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every `stackproof` command.
+
+    The first of USAGE, DOCKER and STACK_START that happened ends a run; otherwise TESTS comes before
+    RECORDINGS before NOT_PROVEN before NOTHING_RAN.
+    """
+
+    PASS = 0
+    TESTS = 1
+    USAGE = 2
+    NOTHING_RAN = 3
+    DOCKER = 4
+    STACK_START = 5
+    RECORDINGS = 6
+    NOT_PROVEN = 7
+    INTERNAL = 70
+    SIGINT = 130
+    SIGTERM = 143
+
+
+class StackproofError(Exception):
+    """An expected error: one sentence that says what happened and where, and a hint that says what to do next."""
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(StackproofError):
+    """The command line, an environment variable or a file that was given says something impossible."""
+
+    exit_code = ExitCode.USAGE
+
+
+class NothingRanError(StackproofError):
+    """A run in which no test was executed."""
+
+    exit_code = ExitCode.NOTHING_RAN
+
+
+class DockerError(StackproofError):
+    """No usable Docker engine answered."""
+
+    exit_code = ExitCode.DOCKER
+
+
+class StackStartError(StackproofError):
+    """The software under test, or a service that it needs, did not become ready."""
+
+    exit_code = ExitCode.STACK_START
+
+
+class RecordingError(StackproofError):
+    """Only the recordings are at fault: missed, damaged, unreadable, or unused in a strict run."""
+
+    exit_code = ExitCode.RECORDINGS
+
+
+class NotProvenError(StackproofError):
+    """Evidence is missing or inconsistent."""
+
+    exit_code = ExitCode.NOT_PROVEN

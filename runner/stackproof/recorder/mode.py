@@ -1,0 +1,32 @@
+"""What the recorder does with a provider call."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Mode(str, enum.Enum):
+    """`--inference-mode`.
+
+    live: nothing is installed. record: every call goes out and is written. replay: every call is answered from a
+    file. record-if-missing: answered from a file where there is one, else recorded.
+    """
+
+    LIVE = "live"
+    RECORD = "record"
+    REPLAY = "replay"
+    RECORD_IF_MISSING = "record-if-missing"
+
+    @classmethod
+    def parse(cls, text: str) -> Mode:
+        """Read a mode; ValueError lists the modes when `text` is none of them."""
+        try:
+            return cls(text)
+        except ValueError:
+            known = ", ".join(mode.value for mode in cls)
+            raise ValueError(f"inference mode {text!r} is not one of: {known}") from None
+
+    @property
+    def records(self) -> bool:
+        """Whether files may be written in this mode."""
+        return self in (Mode.RECORD, Mode.RECORD_IF_MISSING)

@@ -1,0 +1,66 @@
+"""What the recorder must know, handed to every process as one JSON environment variable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .mode import Mode
+
+VARIABLE = "STACKPROOF_RECORDER"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provider:
+    """Who is called: every URL below one of `prefixes` is a call to `name`.
+
+    `variable` names the environment variable that the URL came from; a recording is written with it in place of the
+    host, so that no port and no tenant's host gets into a file. The longest matching prefix wins.
+    """
+
+    name: str
+    variable: str | None = None
+    prefixes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """Everything that the recorder is told. Secrets appear by the *name* of their variable only."""
+
+    mode: Mode
+    recordings: str
+    setup: str
+    run_dir: str
+    run_id: str
+    suite: str | None = None
+    integration_root: str = "tests/integration"
+    providers: tuple[Provider, ...] = ()
+    secrets: tuple[str, ...] = ()
+    rules: tuple[Mapping[str, Any], ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    header: str = "X-Provider-Data"
+    stack_url: str | None = None
+    stack_type: str = "library_client"
+    record_errors: bool = False
+    strict: bool = False
+    command: str = ""
+    debug: bool = False
+
+    def to_json(self) -> str:
+        """One line of JSON for the environment of a child."""
+        return json.dumps({**asdict(self), "mode": self.mode.value}, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """Read what `to_json` wrote; ValueError or TypeError when it is something else."""
+        data = json.loads(text)
+        data["mode"] = Mode(data["mode"])
+        data["providers"] = tuple(
+            Provider(name=item["name"], variable=item["variable"], prefixes=tuple(item["prefixes"]))
+            for item in data["providers"]
+        )
+        data["secrets"] = tuple(data["secrets"])
+        data["rules"] = tuple(data["rules"])
+        return cls(**data)
