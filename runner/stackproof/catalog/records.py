@@ -1,0 +1,181 @@
+"""What the YAML files under `stacks/` and `tests/suites.yaml` say, as checked, frozen records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar, assert_never
+
+from stackproof.suggest import unknown
+
+Record = TypeVar("Record")
+
+
+class StackMode(StrEnum):
+    """How a stack runs: the part of `--stack-config` before the colon."""
+
+    LIBRARY = "library"
+    SERVER = "server"
+    DOCKER = "docker"
+    DOCKER_LIBRARY = "docker-library"
+    REMOTE = "remote"
+
+    @property
+    def stack_type(self) -> str:
+        """`library_client` when tests call the stack inside their own process, else `server`."""
+        match self:
+            case StackMode.LIBRARY | StackMode.DOCKER_LIBRARY:
+                return "library_client"
+            case StackMode.SERVER | StackMode.DOCKER | StackMode.REMOTE:
+                return "server"
+        assert_never(self)
+
+
+class ModelRole(StrEnum):
+    """What a test needs a model for; each role has an option `--<role>-model` and a fixture."""
+
+    TEXT = "text"
+    TOOL = "tool"
+    VISION = "vision"
+    EMBEDDING = "embedding"
+    RERANK = "rerank"
+    SAFETY = "safety"
+    JUDGE = "judge"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProviderSpec:
+    """Who is called, and by which URLs it is known.
+
+    variable: environment variable that holds the provider's base URL. origin: the bare origin of that URL
+    (scheme, host, port) belongs to the provider too, as Ollama's `/api` beside its `/v1`. prefixes: literal URL
+    prefixes that belong to it as well.
+    """
+
+    name: str
+    variable: str | None = None
+    origin: bool = False
+    prefixes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetupSpec:
+    """A named environment: provider URLs, default models, the secrets it needs.
+
+    secrets: names of environment variables. service: the provider service that belongs to it, started for record and
+    live runs. rules: rules on volatile request fields, as the recorder reads them.
+    """
+
+    name: str
+    description: str
+    env: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[ModelRole, str] = field(default_factory=dict)
+    embedding_dimension: int | None = None
+    secrets: tuple[str, ...] = ()
+    providers: tuple[ProviderSpec, ...] = ()
+    service: str | None = None
+    rules: tuple[Mapping[str, object], ...] = ()
+    source: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadinessSpec:
+    """When a server counts as ready: `path` answers with `status` within `timeout` seconds."""
+
+    path: str = "/v1/health"
+    status: int = 200
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StackSpec:
+    """Software under test, from `stacks/<name>/stack.yaml`.
+
+    python_path: folders put in front of the import path. app: `module:factory`, called without arguments, returns an
+    ASGI application (library mode). command: argv with the templates {python}, {host} and {port} (server mode).
+    under_exec: the command is started through `stackproof exec`. header: the request header that carries the test id.
+    port: fixed port; None lets the kernel assign one. variables: `STACKPROOF_…` name -> the name the stack has for it.
+    """
+
+    name: str
+    description: str
+    folder: Path
+    modes: tuple[StackMode, ...]
+    python_path: tuple[Path, ...] = ()
+    app: str | None = None
+    command: tuple[str, ...] = ()
+    under_exec: bool = True
+    readiness: ReadinessSpec = ReadinessSpec()
+    env: Mapping[str, str] = field(default_factory=dict)
+    header: str = "X-Provider-Data"
+    port: int | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    source: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServiceSpec:
+    """A model provider that runs on this machine, from `stacks/<name>/service.yaml`.
+
+    requirements: file for pip, installed into a virtual environment of the service's own. command: argv with the
+    templates {python}, {port} and {cache}. api_path: what follows the origin in the URL handed to a setup's provider
+    variables. server and models: facts that go into the provenance of recordings, models by alias.
+    """
+
+    name: str
+    description: str
+    folder: Path
+    requirements: Path | None = None
+    command: tuple[str, ...]
+    readiness: ReadinessSpec = ReadinessSpec()
+    api_path: str = "/v1"
+    server: str
+    models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    source: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteSpec:
+    """A named set of tests. roots: directories, files or node ids, relative to the project."""
+
+    name: str
+    description: str
+    roots: tuple[str, ...]
+    default_setup: str
+    rules: tuple[Mapping[str, object], ...] = ()
+    source: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Catalog:
+    """Everything that can be named on the command line. integration_root: the folder recordings mirror."""
+
+    setups: Mapping[str, SetupSpec]
+    stacks: Mapping[str, StackSpec]
+    services: Mapping[str, ServiceSpec]
+    suites: Mapping[str, SuiteSpec]
+    integration_root: str = "tests/integration"
+
+    def setup(self, name: str, *, where: str | None = None) -> SetupSpec:
+        """The setup of that name; UsageError with the nearest name. `where` says who asked (`--setup`)."""
+        return _look_up(self.setups, "setup", name, where)
+
+    def stack(self, name: str, *, where: str | None = None) -> StackSpec:
+        """The stack of that name; UsageError with the nearest name."""
+        return _look_up(self.stacks, "stack", name, where)
+
+    def service(self, name: str, *, where: str | None = None) -> ServiceSpec:
+        """The provider service of that name; UsageError with the nearest name."""
+        return _look_up(self.services, "service", name, where)
+
+    def suite(self, name: str, *, where: str | None = None) -> SuiteSpec:
+        """The suite of that name; UsageError with the nearest name."""
+        return _look_up(self.suites, "suite", name, where)
+
+
+def _look_up(records: Mapping[str, Record], kind: str, name: str, where: str | None) -> Record:
+    if name not in records:
+        raise unknown(kind, name, records, where=where)
+    return records[name]
