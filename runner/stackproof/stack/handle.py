@@ -1,0 +1,37 @@
+"""A running stack, as the tests see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    # Only named here: a server run never loads the in-process machinery.
+    from stackproof.catalog.records import StackMode
+    from stackproof.stack.inprocess import InProcessApp
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StackHandle:
+    """What a test may know about the software under test.
+
+    `base_url` has no trailing slash. `app` is set for a library stack only; `pid` and `log` for one that is a process
+    of its own. `started_in` is the time from start to ready, in seconds.
+    """
+
+    name: str
+    mode: StackMode
+    base_url: str
+    app: InProcessApp | None = None
+    log: Path | None = None
+    pid: int | None = None
+    started_in: float = 0.0
+
+
+# The pytest plugin keeps a way to the stack here; calling it starts the stack at the first need and gives the same
+# handle ever after.
+STACK_KEY: pytest.StashKey[Callable[[], StackHandle]] = pytest.StashKey()
