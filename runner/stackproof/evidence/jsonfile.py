@@ -1,0 +1,72 @@
+"""JSON files of a run folder: written whole or not at all, read without trust."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def write(path: Path, data: Mapping[str, Any]) -> None:
+    """Write `data` with a stable key order, under a temporary name first, so that nobody reads half a file."""
+    write_text(path, json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file under a temporary name, then rename it. Lone surrogates are written as escapes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    partial.replace(path)
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """The object in a JSON file; None when it is missing, unreadable or holds something else."""
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def lines(path: Path) -> Iterator[dict[str, Any] | None]:
+    """The objects of a JSON-lines file, None for each line that holds none; nothing when there is no file."""
+    try:
+        file = path.open("rb")
+    except OSError:
+        return
+    with file:
+        for line in file:
+            if not line.strip():
+                continue
+            try:
+                data = json.loads(line)
+            except (ValueError, RecursionError):
+                data = None
+            yield data if isinstance(data, dict) else None
+
+
+def number(data: Mapping[str, Any], key: str) -> int | None:
+    """A whole number of at least 0 under `key`; None when there is none. True and False are no numbers."""
+    value = data.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def text(data: Mapping[str, Any], key: str) -> str | None:
+    """A string under `key`; None when there is none."""
+    value = data.get(key)
+    return value if isinstance(value, str) else None
+
+
+def table(data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The object under `key`; an empty one when there is none."""
+    value = data.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def strings(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The strings of the list under `key`; other items are left out."""
+    value = data.get(key)
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

@@ -1,0 +1,32 @@
+"""How pytest writes a node id into a JUnit report."""
+
+from __future__ import annotations
+
+import re
+
+from stackproof.evidence.junit import Case
+
+# pytest writes a character that XML cannot hold as #xNN (src/_pytest/junitxml.py, bin_xml_escape).
+_ILLEGAL = re.compile("[^\t\n\r\u0020-\u007e\u0080-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _escape(text: str) -> str:
+    def written(match: re.Match[str]) -> str:
+        number = ord(match[0])
+        return f"#x{number:02X}" if number <= 0xFF else f"#x{number:04X}"
+
+    return _ILLEGAL.sub(written, text)
+
+
+def junit_key(nodeid: str) -> tuple[str, str]:
+    """`a/test_b.py::TestC::test_d[e/f]` -> (`a.test_b.TestC`, `test_d[e/f]`), as pytest's `mangle_test_address`."""
+    path, bracket, parameters = nodeid.partition("[")
+    names = path.split("::")
+    names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
+    names[-1] += bracket + parameters
+    return _escape(".".join(names[:-1])), _escape(names[-1])
+
+
+def title(case: Case) -> str:
+    """How a case is named to people when its node id is not known."""
+    return f"{case.classname}::{case.name}" if case.classname else case.name

@@ -1,0 +1,86 @@
+"""What became of one test, and which of two outcomes is the worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """The states that a test ends in. The order of definition is from best to worst."""
+
+    PASSED = "passed"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+    SKIPPED = "skipped"
+    FLAKY = "flaky"
+    FAILED = "failed"
+    ERROR = "error"
+
+    @property
+    def severity(self) -> int:
+        """0 for the best; a test seen twice has the outcome with the higher number."""
+        return list(Outcome).index(self)
+
+    @property
+    def bad(self) -> bool:
+        """Whether the test itself says that something is broken."""
+        return self in (Outcome.FAILED, Outcome.ERROR)
+
+    @property
+    def executed(self) -> bool:
+        """Whether the test's body ran and was judged."""
+        return self is not Outcome.SKIPPED
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """The worse of the parts (set-up, call, teardown) of one test; ValueError when there are none."""
+    return max(outcomes, key=lambda outcome: outcome.severity)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
+    """How many tests ended in which state. `collected` is what pytest said it would run, None when it did not say."""
+
+    collected: int | None = None
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    xfailed: int = 0
+    xpassed: int = 0
+    flaky: int = 0
+
+    @property
+    def total(self) -> int:
+        """Every test that has an outcome, skipped ones too."""
+        return self.passed + self.failed + self.errors + self.skipped + self.xfailed + self.xpassed + self.flaky
+
+    def words(self) -> str:
+        """`33 passed, 1 skipped`: what is zero is not mentioned, and nothing at all is `no tests`."""
+        named = {
+            "passed": self.passed,
+            "failed": self.failed,
+            "errors": self.errors,
+            "flaky": self.flaky,
+            "skipped": self.skipped,
+            "expected failures": self.xfailed,
+            "unexpected passes": self.xpassed,
+        }
+        return ", ".join(f"{number} {word}" for word, number in named.items() if number) or "no tests"
+
+
+def count(outcomes: Iterable[Outcome], *, collected: int | None = None) -> Counts:
+    """Count outcomes, one per test."""
+    found = list(outcomes)
+    return Counts(
+        collected=collected,
+        passed=found.count(Outcome.PASSED),
+        failed=found.count(Outcome.FAILED),
+        errors=found.count(Outcome.ERROR),
+        skipped=found.count(Outcome.SKIPPED),
+        xfailed=found.count(Outcome.XFAILED),
+        xpassed=found.count(Outcome.XPASSED),
+        flaky=found.count(Outcome.FLAKY),
+    )
