@@ -64,8 +64,10 @@ class ProviderSpec:
 class SetupSpec:
     """A named environment: provider URLs, default models, the secrets it needs.
 
-    secrets: names of environment variables. service: the provider service that belongs to it, started for record and
-    live runs. rules: rules on volatile request fields, as the recorder reads them.
+    secrets: names of environment variables. needs: further variables that a real call needs from the caller, though
+    they are no secret (a tenant's URL, a project id); the value in `env` serves in replay only. service: the provider
+    service that belongs to it, started for record and live runs. rules: rules on volatile request fields, as the
+    recorder reads them.
     """
 
     name: str
@@ -74,6 +76,7 @@ class SetupSpec:
     models: Mapping[ModelRole, str] = field(default_factory=dict)
     embedding_dimension: int | None = None
     secrets: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     providers: tuple[ProviderSpec, ...] = ()
     service: str | None = None
     rules: tuple[Mapping[str, object], ...] = ()
@@ -96,7 +99,8 @@ class StackSpec:
     python_path: folders put in front of the import path. app: `module:factory`, called without arguments, returns an
     ASGI application (library mode). command: argv with the templates {python}, {host} and {port} (server mode).
     under_exec: the command is started through `stackproof exec`. header: the request header that carries the test id.
-    port: fixed port; None lets the kernel assign one. variables: `STACKPROOF_…` name -> the name the stack has for it.
+    port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
+    variables: `STACKPROOF_…` name -> the name that the stack has for it.
     """
 
     name: str
@@ -111,6 +115,7 @@ class StackSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     header: str = "X-Provider-Data"
     port: int | None = None
+    url: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     source: Path
 

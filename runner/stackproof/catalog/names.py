@@ -1,0 +1,16 @@
+"""Which names may be given to setups, stacks, services and suites."""
+
+from __future__ import annotations
+
+import re
+
+from stackproof.catalog.yaml_source import Section
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def check_name(section: Section, kind: str, name: str) -> str:
+    """Return `name`, or raise a UsageError: names become folders and parts of file names."""
+    if not _NAME.fullmatch(name):
+        section.fail(f"{kind} name {name!r} may hold letters, digits, '.', '_' and '-' only", key=name)
+    return name

@@ -1,0 +1,46 @@
+"""Reads `stacks/<name>/service.yaml`: model providers that run on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stackproof.catalog.records import ServiceSpec
+from stackproof.catalog.stacks import existing, readiness
+from stackproof.catalog.yaml_source import Section, plain, read
+
+
+def load_service(path: Path, *, shown: str) -> ServiceSpec:
+    """The service that `path` (`<folder>/service.yaml`) describes, named after its folder."""
+    name = path.parent.name
+    section = read(path, what=f"service {name!r}", shown=shown)
+    section.only("description", "requirements", "command", "readiness", "api_path", "server", "models")
+    requirements = section.text("requirements")
+    command = section.texts("command")
+    if not command:
+        section.fail(f"{section.what} lacks 'command'", key="command")
+    return ServiceSpec(
+        name=name,
+        description=section.required_text("description"),
+        folder=path.parent,
+        requirements=existing(section, "requirements", requirements, path.parent) if requirements else None,
+        command=command,
+        readiness=readiness(section),
+        api_path=_api_path(section),
+        server=section.required_text("server"),
+        models=_models(section),
+        source=path,
+    )
+
+
+def _api_path(section: Section) -> str:
+    path = section.text("api_path")
+    if path is None:
+        return "/v1"
+    if path and not path.startswith("/"):
+        section.fail(f"'api_path' of {section.what} must start with '/'", key="api_path")
+    return path.rstrip("/")
+
+
+def _models(section: Section) -> dict[str, dict[str, object]]:
+    inner = section.section("models", f"'models' of {section.what}")
+    return {} if inner is None else {alias: plain(facts.data) for alias, facts in inner.sections("model")}

@@ -1,0 +1,83 @@
+"""Reads `setups.yaml`: environments by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stackproof.catalog.names import check_name
+from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec
+from stackproof.catalog.yaml_source import Section, read
+from stackproof.suggest import did_you_mean
+
+
+def load_setups(path: Path, *, shown: str) -> dict[str, SetupSpec]:
+    """All setups of one file; UsageError with file and line when something in it is wrong."""
+    file = read(path, what="the file of setups", shown=shown)
+    return {
+        check_name(file, "setup", name): _setup(name, section, source=path) for name, section in file.sections("setup")
+    }
+
+
+def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
+    section.only(
+        "description",
+        "env",
+        "models",
+        "embedding_dimension",
+        "secrets",
+        "needs",
+        "providers",
+        "service",
+        "rules",
+    )
+    return SetupSpec(
+        name=name,
+        description=section.required_text("description"),
+        env=section.text_map("env"),
+        models=_models(section),
+        embedding_dimension=section.integer("embedding_dimension", minimum=1),
+        secrets=section.texts("secrets"),
+        needs=section.texts("needs"),
+        providers=_providers(section),
+        service=section.text("service"),
+        rules=section.mappings("rules"),
+        source=source,
+    )
+
+
+def _models(section: Section) -> dict[ModelRole, str]:
+    inner = section.section("models", f"'models' of {section.what}")
+    if inner is None:
+        return {}
+    roles = [role.value for role in ModelRole]
+    for key in inner.data:
+        if key not in roles:
+            inner.fail(
+                f"unknown model role {key!r} in {section.what}{did_you_mean(key, roles)}",
+                key=key,
+                hint=f"known roles: {', '.join(roles)}",
+            )
+        if "/" not in inner.required_text(key):
+            inner.fail(f"model {inner.data[key]!r} in {section.what} must be written provider/model", key=key)
+    return {role: inner.required_text(role) for role in ModelRole if role.value in inner.data}
+
+
+def _providers(section: Section) -> tuple[ProviderSpec, ...]:
+    inner = section.section("providers", f"'providers' of {section.what}")
+    return () if inner is None else tuple(_provider(name, item) for name, item in inner.sections("provider"))
+
+
+def _provider(name: str, section: Section) -> ProviderSpec:
+    section.only("variable", "origin", "prefixes")
+    spec = ProviderSpec(
+        name=name,
+        variable=section.text("variable"),
+        origin=section.boolean("origin", default=False),
+        prefixes=section.texts("prefixes"),
+    )
+    if spec.variable is None and not spec.prefixes:
+        section.fail(f"{section.what} needs a 'variable' or 'prefixes'")
+    for prefix in spec.prefixes:
+        if not prefix.startswith(("http://", "https://")):
+            section.fail(f"prefix {prefix!r} of {section.what} must start with http:// or https://", key="prefixes")
+    return spec

@@ -1,0 +1,100 @@
+"""Reads `stacks/<name>/stack.yaml`: software under test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from stackproof.catalog.records import ReadinessSpec, StackMode, StackSpec
+from stackproof.catalog.yaml_source import Section, read
+from stackproof.suggest import did_you_mean
+
+_APP = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+# A stack that is running already is named by its URL, not by a file.
+_MODES = tuple(mode.value for mode in StackMode if mode is not StackMode.REMOTE)
+
+
+def load_stack(path: Path, *, shown: str) -> StackSpec:
+    """The stack that `path` (`<folder>/stack.yaml`) describes, named after its folder."""
+    name = path.parent.name
+    section = read(path, what=f"stack {name!r}", shown=shown)
+    section.only(
+        "description",
+        "modes",
+        "python_path",
+        "app",
+        "command",
+        "under_exec",
+        "readiness",
+        "env",
+        "header",
+        "port",
+        "variables",
+    )
+    spec = StackSpec(
+        name=name,
+        description=section.required_text("description"),
+        folder=path.parent,
+        modes=_modes(section),
+        python_path=tuple(existing(section, "python_path", item, path.parent) for item in section.texts("python_path")),
+        app=section.text("app"),
+        command=section.texts("command"),
+        under_exec=section.boolean("under_exec", default=True),
+        readiness=readiness(section),
+        env=section.text_map("env"),
+        header=section.text("header") or "X-Provider-Data",
+        port=section.integer("port", minimum=1),
+        variables=section.text_map("variables"),
+        source=path,
+    )
+    if spec.app is not None and not _APP.fullmatch(spec.app):
+        section.fail(f"'app' of {section.what} must be written module:factory, not {spec.app!r}", key="app")
+    if StackMode.LIBRARY in spec.modes and spec.app is None:
+        section.fail(f"{section.what} supports library mode and lacks 'app'", key="modes")
+    if StackMode.SERVER in spec.modes and not spec.command:
+        section.fail(f"{section.what} supports server mode and lacks 'command'", key="modes")
+    for variable in spec.variables:
+        if not variable.startswith("STACKPROOF_"):
+            section.fail(
+                f"'variables' of {section.what} renames STACKPROOF_… variables, not {variable!r}", key="variables"
+            )
+    return spec
+
+
+def readiness(section: Section) -> ReadinessSpec:
+    """The `readiness:` mapping of a stack or service, with defaults for what it leaves out."""
+    inner = section.section("readiness", f"'readiness' of {section.what}")
+    default = ReadinessSpec()
+    if inner is None:
+        return default
+    inner.only("path", "status", "timeout")
+    path = inner.text("path") or default.path
+    if not path.startswith("/"):
+        inner.fail(f"'path' in {inner.what} must start with '/'", key="path")
+    return ReadinessSpec(
+        path=path,
+        status=inner.integer("status", minimum=100) or default.status,
+        timeout=inner.seconds("timeout") or default.timeout,
+    )
+
+
+def existing(section: Section, key: str, relative: str, folder: Path) -> Path:
+    """The path `relative` below `folder`; UsageError when nothing is there."""
+    path = folder / relative
+    if not path.exists():
+        section.fail(f"{key!r} of {section.what} names {relative!r}, which does not exist in {folder.name}/", key=key)
+    return path
+
+
+def _modes(section: Section) -> tuple[StackMode, ...]:
+    words = section.texts("modes")
+    if not words:
+        section.fail(f"{section.what} lacks 'modes'", key="modes", hint=f"known modes: {', '.join(_MODES)}")
+    for word in words:
+        if word not in _MODES:
+            section.fail(
+                f"unknown mode {word!r} in {section.what}{did_you_mean(word, _MODES)}",
+                key="modes",
+                hint=f"known modes: {', '.join(_MODES)}",
+            )
+    return tuple(StackMode(word) for word in words)

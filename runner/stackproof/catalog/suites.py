@@ -1,0 +1,46 @@
+"""Reads `tests/suites.yaml`: named sets of tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stackproof.catalog.names import check_name
+from stackproof.catalog.records import SuiteSpec
+from stackproof.catalog.yaml_source import Section, read
+
+DEFAULT_ROOT = "tests/integration"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Suites:
+    """What `tests/suites.yaml` holds: the folder that recordings mirror, and the suites."""
+
+    root: str = DEFAULT_ROOT
+    suites: dict[str, SuiteSpec] = field(default_factory=dict)
+
+
+def load_suites(path: Path, *, shown: str) -> Suites:
+    """All suites of a project; UsageError with file and line when something in the file is wrong."""
+    file = read(path, what="the file of suites", shown=shown)
+    file.only("root", "suites")
+    inner = file.section("suites", "'suites'")
+    suites = (
+        {} if inner is None else {check_name(inner, "suite", n): _suite(n, s, path) for n, s in inner.sections("suite")}
+    )
+    return Suites(root=(file.text("root") or DEFAULT_ROOT).rstrip("/"), suites=suites)
+
+
+def _suite(name: str, section: Section, source: Path) -> SuiteSpec:
+    section.only("description", "roots", "default_setup", "rules")
+    roots = section.texts("roots")
+    if not roots:
+        section.fail(f"{section.what} lacks 'roots'", key="roots")
+    return SuiteSpec(
+        name=name,
+        description=section.required_text("description"),
+        roots=roots,
+        default_setup=section.required_text("default_setup"),
+        rules=section.mappings("rules"),
+        source=source,
+    )
