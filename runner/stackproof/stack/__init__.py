@@ -1,0 +1,1 @@
+"""Starting and stopping the software under test, wherever it runs."""
