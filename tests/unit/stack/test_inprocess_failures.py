@@ -182,7 +182,7 @@ def test_lifespan_runs_around_the_requests_and_its_state_reaches_them() -> None:
 def test_a_failing_start_up_is_a_stack_start_error_with_the_apps_traceback() -> None:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        if app.debug is not None:
+        if not app.debug:
             raise BoomError("no database")
         yield
 
