@@ -1,0 +1,154 @@
+"""What /proc says about processes and listening sockets; where there is no /proc, None or nothing."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+_LISTEN = "0A"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One process: `state` is the letter of proc(5), `started` its start time in clock ticks since boot."""
+
+    pid: int
+    state: str
+    parent: int
+    group: int
+    started: int
+
+    @property
+    def running(self) -> bool:
+        """Whether it is more than an entry that waits to be reaped."""
+        return self.state not in "ZX"
+
+
+def available() -> bool:
+    """Whether this machine has a Linux /proc that shows more than ourselves."""
+    return (PROC / "self" / "stat").exists()
+
+
+def entry(pid: int) -> Entry | None:
+    """The process `pid`, or None when it is gone."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # The command stands in parentheses and may contain anything, so fields are counted from the last one.
+    fields = text[text.rfind(")") + 2 :].split()
+    return Entry(pid=pid, state=fields[0], parent=int(fields[1]), group=int(fields[2]), started=int(fields[19]))
+
+
+def entries() -> Iterator[Entry]:
+    """Every process that can be seen."""
+    try:
+        names = [folder.name for folder in PROC.iterdir()]
+    except OSError:
+        return
+    for name in names:
+        if name.isdigit() and (found := entry(int(name))) is not None:
+            yield found
+
+
+def family(leader: int) -> frozenset[int]:
+    """Running members of the process group that `leader` leads, and all their running descendants."""
+    everybody = list(entries())
+    members = {item.pid for item in everybody if leader in (item.group, item.pid)}
+    grown = True
+    while grown:
+        children = {item.pid for item in everybody if item.parent in members} - members
+        members |= children
+        grown = bool(children)
+    return frozenset(item.pid for item in everybody if item.pid in members and item.running)
+
+
+def descendants(ancestor: int) -> frozenset[int]:
+    """Running processes below `ancestor`, without itself."""
+    everybody = list(entries())
+    members = {ancestor}
+    grown = True
+    while grown:
+        children = {item.pid for item in everybody if item.parent in members} - members
+        members |= children
+        grown = bool(children)
+    return frozenset(item.pid for item in everybody if item.pid in members and item.running) - {ancestor}
+
+
+def marked(*assignments: str) -> frozenset[int]:
+    """Running processes of this user whose environment at their start holds all of `assignments` ("NAME=value")."""
+    wanted = {assignment.encode() for assignment in assignments}
+    found = set()
+    for item in entries():
+        try:
+            block = (PROC / str(item.pid) / "environ").read_bytes()
+        except OSError:  # another user's, or gone
+            continue
+        if item.running and wanted <= set(block.split(b"\0")):
+            found.add(item.pid)
+    return frozenset(found)
+
+
+def command_line(pid: int) -> str | None:
+    """The command of `pid` as one line, or None when it cannot be read."""
+    try:
+        raw = (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return None
+    return raw.rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace") or None
+
+
+def listening(port: int, host: str = "127.0.0.1") -> frozenset[int] | None:
+    """Inodes of the sockets that accept connections to `host`:`port` here (also by a wildcard address).
+
+    None when the kernel's tables cannot be read. Format: proc_pid_net(5), "sl local_address rem_address st … inode".
+    """
+    wanted = _addresses(host)
+    inodes: set[int] = set()
+    readable = False
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = (PROC / "net" / table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        readable = True
+        for line in lines:
+            fields = line.split()
+            address, _, number = fields[1].partition(":")
+            if fields[3] == _LISTEN and int(number, 16) == port and address in wanted:
+                inodes.add(int(fields[9]))
+    return frozenset(inodes) if readable else None
+
+
+def holders(inodes: Iterable[int], pids: Iterable[int] | None = None) -> dict[int, frozenset[int]]:
+    """Which of `pids` (default: everybody whose descriptors can be read) holds which of the sockets `inodes`."""
+    wanted = {f"socket:[{inode}]": inode for inode in inodes}
+    found: dict[int, frozenset[int]] = {}
+    for pid in [item.pid for item in entries()] if pids is None else pids:
+        folder = PROC / str(pid) / "fd"
+        held = set()
+        try:
+            links = list(folder.iterdir())
+        except OSError:
+            continue
+        for link in links:
+            try:
+                target = str(link.readlink())
+            except OSError:
+                continue
+            if target in wanted:
+                held.add(wanted[target])
+        if held:
+            found[pid] = frozenset(held)
+    return found
+
+
+def _addresses(host: str) -> frozenset[str]:
+    """How the kernel's tables write the local addresses that a connection to the IPv4 address `host` may reach."""
+    word = int.from_bytes(socket.inet_aton(host), sys.byteorder)
+    mapped = f"0000000000000000{int.from_bytes(bytes((0, 0, 255, 255)), sys.byteorder):08X}{word:08X}"
+    return frozenset({f"{word:08X}", "0" * 8, "0" * 32, mapped})

@@ -1,0 +1,186 @@
+"""Waits until a server answers over HTTP, and makes sure that the one which answers is the one we started."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from stackproof.catalog.records import ReadinessSpec
+from stackproof.errors import StackStartError
+from stackproof.stack import ports, proctable
+from stackproof.stack.process import Process, last_lines
+
+PROBE_HEADER = "X-Stackproof-Probe"
+_STEP = 0.05
+_REQUEST_TIMEOUT = 5.0
+_MARK_GRACE = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What one probe met: an HTTP status, or why there was none."""
+
+    status: int | None = None
+    problem: str = ""
+
+    def __str__(self) -> str:
+        """As it stands behind a URL in a message: "answered 404"."""
+        return self.problem if self.status is None else f"answered {self.status}"
+
+
+def probe(url: str, run_id: str, timeout: float = _REQUEST_TIMEOUT) -> Answer:
+    """One GET of `url`, past every proxy, following no redirect; never raises for what a server does."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or ports.LOOPBACK, parts.port or 80, timeout=timeout)
+    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    try:
+        connection.request("GET", target, headers={PROBE_HEADER: run_id, "Connection": "close"})
+        return Answer(status=connection.getresponse().status)
+    except TimeoutError:
+        return Answer(problem="took the connection but answered nothing")
+    except ConnectionRefusedError:
+        return Answer(problem="did not answer: nothing listens there")
+    except (http.client.HTTPException, OSError) as error:
+        what = "closed the connection" if isinstance(error, http.client.RemoteDisconnected) else _words(error)
+        return Answer(problem=f"did not answer in HTTP: {what}")
+    finally:
+        connection.close()
+
+
+def refuse_foreign(*, name: str, port: int) -> None:
+    """StackStartError when somebody listens on `port` already, before anything of ours was started there."""
+    if found := ports.listeners(port):
+        raise _foreign(name, port, found)
+
+
+def wait_ready(
+    *,
+    process: Process,
+    url: str,
+    readiness: ReadinessSpec,
+    timeout: float,
+    run_id: str,
+    marks: Path | None,
+    check: Callable[[], None],
+) -> float:
+    """Wait until `url` answers as `readiness` says and our own process is behind it; seconds that this took.
+
+    `marks` is the folder where processes that loaded the recorder leave `<pid>.json`; None when none is expected.
+    `check` is called every 0.05 s and raises when the wait should end. StackStartError names what happened: an exit
+    (noticed within 0.2 s), another status at the deadline, a foreign server, a process without the recorder.
+    """
+    deadline = process.started_at + timeout
+    last = Answer(problem="did not answer")
+    while True:
+        prober = _Prober(url, run_id)
+        while not prober.done.wait(_STEP):
+            check()
+            _still_running(process, url)
+            if time.monotonic() >= deadline:
+                pending = "took the connection but answered nothing" if last.status is None else str(last)
+                raise _not_ready(process, url, Answer(problem=pending), readiness, timeout)
+        last = prober.answer
+        _still_running(process, url)
+        _ours(process, url)
+        if last.status == readiness.status:
+            if marks is not None:
+                _recorder_loaded(process, url, marks, check)
+            return process.elapsed()
+        if time.monotonic() >= deadline:
+            raise _not_ready(process, url, last, readiness, timeout)
+        check()
+        time.sleep(_STEP)
+
+
+class _Prober:
+    """One probe in a thread, so that a server which never answers does not hide that it exited."""
+
+    def __init__(self, url: str, run_id: str) -> None:
+        self.done = threading.Event()
+        self.answer = Answer(problem="did not answer")
+        self._url, self._run_id = url, run_id
+        threading.Thread(target=self._run, name="stackproof-readiness", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.answer = probe(self._url, self._run_id)
+        finally:
+            self.done.set()
+
+
+def _still_running(process: Process, url: str) -> None:
+    if process.poll() is None:
+        return
+    raise StackStartError(
+        f"{process.name} {process.ending()} after {process.elapsed():.1f} s, before {url} answered",
+        hint=last_lines(process.log, process.tail()),
+    )
+
+
+def _ours(process: Process, url: str) -> None:
+    port = urlsplit(url).port or 80
+    if not proctable.available():
+        return
+    if not (found := ports.listeners(port, except_pids=process.family())):
+        return
+    # A process may have passed its socket on and left the family in this very moment: look twice before accusing.
+    time.sleep(_STEP)
+    if found := ports.listeners(port, except_pids=process.family()):
+        raise _foreign(process.name, port, found)
+
+
+def _recorder_loaded(process: Process, url: str, marks: Path, check: Callable[[], None]) -> None:
+    inodes = proctable.listening(urlsplit(url).port or 80)
+    if not inodes:
+        return
+    deadline = time.monotonic() + _MARK_GRACE
+    while True:
+        answering = proctable.holders(inodes, process.family())
+        if not answering or any((marks / f"{pid}.json").exists() for pid in answering):
+            return
+        if time.monotonic() >= deadline:
+            break
+        check()
+        time.sleep(_STEP)
+    pid = min(answering)
+    command = proctable.command_line(pid) or "its command cannot be read"
+    raise StackStartError(
+        f"the recorder was not loaded in the process that answers for {process.name}: {pid} ({command})",
+        hint="`python -I`, `-E`, `-S` and `env -i` keep it out: drop them from `command` in stack.yaml,"
+        " or point the stack at the edge (`under_exec: false`), which needs no code inside it",
+    )
+
+
+def _not_ready(process: Process, url: str, last: Answer, wanted: ReadinessSpec, timeout: float) -> StackStartError:
+    expected = "" if last.status is None else f"; {wanted.status} was expected"
+    return StackStartError(
+        f"{process.name} is not ready: {url} {last} after {timeout:g} s{expected}",
+        hint="\n".join(
+            (
+                "a stack that needs longer: --start-timeout SECONDS, or `readiness` in its stack.yaml",
+                last_lines(process.log, process.tail()),
+            )
+        ).strip(),
+    )
+
+
+def _foreign(name: str, port: int, found: tuple[ports.Listener, ...]) -> StackStartError:
+    who = ", ".join(str(listener) for listener in found)
+    return StackStartError(
+        f"{name} cannot have port {port}: {who} listens there",
+        hint="stop that process, or leave `port` out of stack.yaml: then a free one is taken",
+    )
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, socket.gaierror):
+        return "its host name is not known"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return str(error) or type(error).__name__

@@ -1,0 +1,195 @@
+"""Provider services: real model servers on this machine, for record and live runs.
+
+Each lives in a virtual environment of its own in the user's cache folder, made once per set of requirements: its
+dependencies never meet those of the stack or the tests.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackproof.catalog.records import ServiceSpec
+from stackproof.errors import StackStartError
+from stackproof.stack import ports
+from stackproof.stack.process import Process, describe_exit, last_lines, tail
+from stackproof.stack.readiness import wait_ready
+
+_INSTALL_TIMEOUT = 1800.0
+_LOCK_TIMEOUT = 1800.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunningService:
+    """A provider service that answers; `url` is what a setup's provider variables are set to, without slash."""
+
+    name: str
+    url: str
+    pid: int
+    log: Path
+    started_in: float
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Where services live: `$XDG_CACHE_HOME/stackproof/services`, else below `~/.cache`."""
+    base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME") or Path.home()) / ".cache")
+    return Path(base) / "stackproof" / "services"
+
+
+def prepare(
+    service: ServiceSpec,
+    *,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> Path:
+    """The Python that runs `service`, its virtual environment made first where it is missing.
+
+    Made under a lock and renamed when complete, so that two runs never use half of one. StackStartError when pip
+    fails; `say` gets one line when something is installed; `check` is called while waiting, and raises to end it.
+    """
+    if service.requirements is None:
+        return Path(sys.executable)
+    home = cache_folder(environment) / service.name / _digest(service.requirements)
+    python = home / "venv" / "bin" / "python"
+    if python.exists():
+        return python
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock", service.name, check):
+        if not python.exists():
+            say(f"installing {service.name}, once for this machine, into {home}")
+            _install(service, home, environment, check)
+    return python
+
+
+@contextmanager
+def run(
+    service: ServiceSpec,
+    *,
+    environment: Mapping[str, str],
+    cell_dir: Path,
+    run_id: str,
+    timeout: float | None = None,
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> Iterator[RunningService]:
+    """`service`, prepared, started and ready, for as long as the context lasts; StackStartError when it is not."""
+    python = prepare(service, environment=environment, say=say, check=check)
+    port = ports.free_port()
+    cache = cache_folder(environment) / service.name / "data"
+    cache.mkdir(parents=True, exist_ok=True)
+    # Only known templates are filled: a command may hold braces of its own (JSON, say).
+    values = {"{python}": str(python), "{port}": str(port), "{host}": ports.LOOPBACK, "{cache}": str(cache)}
+    process = Process(
+        name=service.name,
+        command=[_fill(part, values) for part in service.command],
+        environment=environment,
+        cwd=service.folder,
+        log=cell_dir / "service.log",
+    )
+    origin = f"http://{ports.LOOPBACK}:{port}"
+    try:
+        process.start()
+        took = wait_ready(
+            process=process,
+            url=origin + service.readiness.path,
+            readiness=service.readiness,
+            timeout=service.readiness.timeout if timeout is None else timeout,
+            run_id=run_id,
+            marks=None,
+            check=check,
+        )
+        yield RunningService(
+            name=service.name,
+            url=origin + service.api_path.rstrip("/"),
+            pid=process.pid,
+            log=cell_dir / "service.log",
+            started_in=took,
+        )
+    finally:
+        process.stop()
+
+
+def _fill(part: str, values: Mapping[str, str]) -> str:
+    for template, value in values.items():
+        part = part.replace(template, value)
+    return part
+
+
+def _digest(requirements: Path) -> str:
+    facts = f"{platform.python_implementation()} {sys.version_info[:2]} {platform.machine()}\n".encode()
+    return hashlib.sha256(facts + requirements.read_bytes()).hexdigest()[:16]
+
+
+def _install(service: ServiceSpec, home: Path, environment: Mapping[str, str], check: Callable[[], None]) -> None:
+    # A virtual environment may not be moved: its scripts name their folder. What is renamed is a link to it.
+    folder = home / f"venv-{os.getpid()}-{time.time_ns()}"
+    log = home / "install.log"
+    log.write_bytes(b"")
+    # What the caller's own interpreter was told must not reach another one.
+    clean = {name: value for name, value in environment.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    steps = (
+        [sys.executable, "-m", "venv", str(folder)],
+        [
+            str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
+            "--require-hashes", "-r", str(service.requirements),
+        ],
+    )  # fmt: skip
+    try:
+        for step in steps:
+            _step(service.name, step, clean, log, check)
+        link = home / f"{folder.name}.link"
+        link.symlink_to(folder.name)
+        link.replace(home / "venv")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _step(name: str, command: list[str], environment: Mapping[str, str], log: Path, check: Callable[[], None]) -> None:
+    process = Process(name=f"{name} (install)", command=command, environment=environment, cwd=log.parent, log=log)
+    deadline = time.monotonic() + _INSTALL_TIMEOUT
+    try:
+        process.start()
+        while (code := process.poll()) is None:
+            check()
+            if time.monotonic() > deadline:
+                raise StackStartError(
+                    f"installing {name} took more than {_INSTALL_TIMEOUT:g} s", hint=last_lines(log, tail(log))
+                )
+            time.sleep(0.05)
+    finally:
+        process.stop()
+    if code != 0:
+        what = " ".join(command[1:4])
+        raise StackStartError(
+            f"installing {name} failed: `python {what}` {describe_exit(code)}", hint=last_lines(log, tail(log))
+        )
+
+
+@contextmanager
+def _locked(path: Path, name: str, check: Callable[[], None]) -> Iterator[None]:
+    deadline = time.monotonic() + _LOCK_TIMEOUT
+    with path.open("a") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                check()
+                if time.monotonic() > deadline:
+                    raise StackStartError(
+                        f"another process has been installing {name} for {_LOCK_TIMEOUT:g} s",
+                        hint=f"its lock is {path}; remove the file if no such process runs",
+                    ) from None
+                time.sleep(0.1)
+        yield  # closing the file gives the lock back

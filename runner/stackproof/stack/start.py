@@ -1,0 +1,211 @@
+"""Starts the stack of a cell, in the way its mode says, and ends it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, assert_never
+
+from stackproof.catalog.records import StackMode, StackSpec
+from stackproof.errors import DockerError, StackproofError, StackStartError, UsageError
+from stackproof.stack import ports
+from stackproof.stack.handle import StackHandle
+from stackproof.stack.process import Process
+from stackproof.stack.readiness import refuse_foreign, wait_ready
+
+if TYPE_CHECKING:
+    from stackproof.plan import Cell
+
+IN_PROCESS_URL = "http://stack.invalid"
+"""Base URL of a library stack: a name that no resolver knows, since nothing listens anywhere."""
+
+
+def _never() -> None:
+    return
+
+
+def base_url(stack: StackSpec, mode: StackMode, port: int | None) -> str | None:
+    """Where the stack will answer, known before it starts: its environment has to carry it. None for remote ones."""
+    match mode:
+        case StackMode.LIBRARY:
+            return IN_PROCESS_URL
+        case StackMode.SERVER:
+            return f"http://{ports.LOOPBACK}:{stack.port or port}"
+        case StackMode.DOCKER | StackMode.DOCKER_LIBRARY | StackMode.REMOTE:
+            return None
+    assert_never(mode)
+
+
+@contextmanager
+def start(
+    *,
+    cell: Cell,
+    environment: Mapping[str, str],
+    cell_dir: Path,
+    timeout: float | None,
+    port: int | None,
+    check: Callable[[], None] = _never,
+) -> Iterator[StackHandle]:
+    """The running stack of `cell`, for as long as the context lasts.
+
+    environment: all variables of the stack's process. port: the one that `base_url` was made with; None lets the
+    kernel choose. timeout: seconds until it must be ready; None takes what its stack.yaml says. check: called while
+    waiting, raises to end the wait. Raises StackStartError when the stack does not become ready, UsageError for a mode
+    it does not have. Library stacks run in this very process, so only the process of the tests asks for one.
+    """
+    if cell.mode not in cell.stack.modes:
+        raise UsageError(
+            f"stack {cell.stack.name!r} does not run as {cell.mode.value}",
+            hint="it runs as: " + ", ".join(mode.value for mode in cell.stack.modes),
+        )
+    match cell.mode:
+        case StackMode.LIBRARY:
+            with _library(cell.stack, environment) as handle:
+                yield handle
+        case StackMode.SERVER:
+            with _server(cell.stack, environment, cell_dir=cell_dir, timeout=timeout, port=port, check=check) as handle:
+                yield handle
+        case StackMode.DOCKER | StackMode.DOCKER_LIBRARY:
+            raise DockerError(
+                "stacks in containers are not there yet", hint=f"run it as server:{cell.stack.name} instead"
+            )
+        case StackMode.REMOTE:
+            raise UsageError("a stack that runs already is not started", hint="use server:NAME or library:NAME")
+        case _:
+            assert_never(cell.mode)
+
+
+@contextmanager
+def _library(stack: StackSpec, environment: Mapping[str, str]) -> Iterator[StackHandle]:
+    from stackproof.stack.inprocess import InProcessApp  # noqa: PLC0415 - a server run never loads it
+
+    began = time.monotonic()
+    with ExitStack() as undo:
+        undo.enter_context(_environment(environment))
+        undo.enter_context(_import_path(stack.python_path))
+        running = undo.enter_context(InProcessApp(_application(stack)))
+        yield StackHandle(
+            name=stack.name,
+            mode=StackMode.LIBRARY,
+            base_url=IN_PROCESS_URL,
+            app=running,
+            started_in=time.monotonic() - began,
+        )
+
+
+@contextmanager
+def _server(
+    stack: StackSpec,
+    environment: Mapping[str, str],
+    *,
+    cell_dir: Path,
+    timeout: float | None,
+    port: int | None,
+    check: Callable[[], None],
+) -> Iterator[StackHandle]:
+    if not stack.command:
+        raise UsageError(f"stack {stack.name!r} has no `command` to run as a server", hint=f"add it to {stack.source}")
+    chosen = stack.port or port or ports.free_port()
+    refuse_foreign(name=stack.name, port=chosen)
+    log = cell_dir / "stack.log"
+    origin = f"http://{ports.LOOPBACK}:{chosen}"
+    process = Process(
+        name=stack.name,
+        command=_command(stack, chosen),
+        environment=environment,
+        cwd=stack.folder,
+        log=log,
+    )
+    try:
+        process.start()
+        took = wait_ready(
+            process=process,
+            url=origin + stack.readiness.path,
+            readiness=stack.readiness,
+            timeout=stack.readiness.timeout if timeout is None else timeout,
+            run_id=environment.get("STACKPROOF_RUN_ID", ""),
+            marks=cell_dir / "marks" if stack.under_exec and _recorded(environment) else None,
+            check=check,
+        )
+        yield StackHandle(
+            name=stack.name, mode=StackMode.SERVER, base_url=origin, log=log, pid=process.pid, started_in=took
+        )
+        if (code := process.poll()) is not None:
+            raise StackDiedError(
+                f"{stack.name} {process.ending()} while the tests ran, {process.elapsed():.1f} s after its start",
+                code=code,
+                hint="\n".join(("see " + str(log), *(f"  {line}" for line in process.tail()))),
+            )
+    finally:
+        process.stop()
+
+
+class StackDiedError(StackStartError):
+    """The stack was ready, and ended before it was told to; `code` as `subprocess` gives it."""
+
+    def __init__(self, message: str, *, code: int, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+def _command(stack: StackSpec, port: int) -> list[str]:
+    values = {"{python}": sys.executable, "{port}": str(port), "{host}": ports.LOOPBACK}
+    command = []
+    for part in stack.command:
+        for template, value in values.items():
+            part = part.replace(template, value)  # noqa: PLW2901 - str.format would choke on braces of JSON arguments
+        command.append(part)
+    return [sys.executable, "-m", "stackproof", "exec", "--", *command] if stack.under_exec else command
+
+
+def _recorded(environment: Mapping[str, str]) -> bool:
+    # In live mode nothing is installed, so nothing leaves a mark.
+    return environment.get("STACKPROOF_INFERENCE_MODE", "replay") != "live"
+
+
+def _application(stack: StackSpec) -> Any:
+    if stack.app is None:
+        raise UsageError(f"stack {stack.name!r} has no `app` to run as a library", hint=f"add it to {stack.source}")
+    module, _, factory = stack.app.partition(":")
+    try:
+        return getattr(importlib.import_module(module), factory or "app")()
+    except StackproofError:
+        raise
+    except Exception as error:
+        # Whatever the foreign code raises: the stack did not start, and its traceback is the cause to look at.
+        raise StackStartError(
+            f"{stack.name} could not be made from {stack.app}: {type(error).__name__}: {error}",
+            hint=f"its stack.yaml is {stack.source}",
+        ) from error
+
+
+@contextmanager
+def _import_path(folders: tuple[Path, ...]) -> Iterator[None]:
+    added = [str(folder) for folder in folders if str(folder) not in sys.path]
+    sys.path[:0] = added
+    try:
+        yield
+    finally:
+        for folder in added:
+            if folder in sys.path:
+                sys.path.remove(folder)
+
+
+@contextmanager
+def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
+    """The stack's variables in this process's environment: a library reads them where it is."""
+    before = {name: os.environ.get(name) for name in wanted if os.environ.get(name) != wanted[name]}
+    os.environ.update({name: wanted[name] for name in before})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
