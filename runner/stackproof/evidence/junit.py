@@ -108,9 +108,7 @@ def read(path: Path) -> Report:
     if not reader.begun and not problems:
         problems.append(Problem(kind=ProblemKind.UNREADABLE, text=f"{path.name} is no JUnit report"))
     problems += [Problem(kind=ProblemKind.COUNTS, text=f"{path.name}: {words}") for words in reader.disagreements]
-    return Report(
-        path=path, cases=fold(reader.cases), properties=tuple(reader.properties), problems=tuple(problems)
-    )
+    return Report(path=path, cases=fold(reader.cases), properties=tuple(reader.properties), problems=tuple(problems))
 
 
 def fold(cases: Iterable[Case]) -> tuple[Case, ...]:
@@ -238,7 +236,9 @@ class _Reader:
             "failures": {number for has in possible for number in (has.failed, has.failed + has.errors)},
             "errors": {number for has in possible for number in (has.errors, 0 if has.failed else has.errors)},
             # pytest counts an expected failure among the skips.
-            "skipped": {number for has in possible for number in (has.skipped, has.skipped + has.xfailed + has.xpassed)},
+            "skipped": {
+                number for has in possible for number in (has.skipped, has.skipped + has.xfailed + has.xpassed)
+            },
         }
         for attribute, numbers in allowed.items():
             claimed = suite.claims.get(attribute)

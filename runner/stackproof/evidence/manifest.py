@@ -79,7 +79,8 @@ def write(run_dir: Path, *, run_id: str, project: Path, source: git.SourceState 
         for name, kind in sorted(_present(run_dir).items())
     }
     nodeids = {
-        log.parent.name: sorted(testlog.read(log).collected or ()) for log in sorted(run_dir.glob("cells/*/tests.jsonl"))
+        log.parent.name: sorted(testlog.read(log).collected or ())
+        for log in sorted(run_dir.glob("cells/*/tests.jsonl"))
     }
     content = {
         "schema": SCHEMA,
