@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from stackproof.errors import UsageError
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name that is closest to `word`, or None when none is close."""
+def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The known name that is closest to `word`, or None when none is close. `cutoff`: 0 takes all, 1 only equals."""
     by_folded = {name.casefold(): name for name in known}
-    found = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=cutoff)
     return by_folded[found[0]] if found else None
 
 

@@ -1,0 +1,298 @@
+"""From a cell, its options and the caller's environment to the variables of the tests and of the stack. Does no I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from stackproof.catalog.records import ModelRole, ProviderSpec, StackMode
+from stackproof.errors import UsageError
+from stackproof.options import RunOptions
+from stackproof.plan import Cell, again, is_secret
+from stackproof.recorder.mode import Mode
+from stackproof.recorder.settings import VARIABLE as RECORDER
+from stackproof.recorder.settings import Provider, Settings
+
+PLACEHOLDER = "stackproof-replay"
+MASK = "********"
+
+# Set below for children: what the caller has of them belongs to another run.
+_OURS = frozenset(
+    {
+        RECORDER,
+        *(
+            f"STACKPROOF_{name}"
+            for name in (
+                "API_BASE_URL",
+                "CHILD",
+                "DEBUG",
+                "EMBEDDING_DIMENSION",
+                "INFERENCE_MODE",
+                "RECORDING_DIR",
+                "RUN_DIR",
+                "RUN_ID",
+                "SETUP",
+                "STACK",
+                "STACK_TYPE",
+                "SUITE",
+            )
+        ),
+        *(f"STACKPROOF_{role.upper()}_MODEL" for role in ModelRole),
+    }
+)
+# What an outer pytest tells its own workers would make a pytest inside it believe that it is one of them.
+_OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_")
+_LOOPBACK = ("localhost", "127.0.0.1")
+_URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Environment:
+    """Variables for the tests and for the stack (in library mode the same).
+
+    secrets: names whose values must not be shown. placeholders: secrets that nobody gave and replay does not need.
+    set_here: names that are not simply the caller's.
+    """
+
+    tests: Mapping[str, str]
+    stack: Mapping[str, str]
+    secrets: frozenset[str]
+    placeholders: frozenset[str]
+    set_here: frozenset[str]
+
+    def shown(self, *, stack: bool = False) -> dict[str, str]:
+        """What `--print-env` prints: variables that this run sets or hands on as secrets, with secret values masked."""
+        values = self.stack if stack else self.tests
+        hidden = sorted((value for name in self.secrets if len(value := values.get(name, "")) >= 8), key=len)
+        return {name: self._masked(name, values[name], hidden) for name in sorted(values) if name in self.set_here}
+
+    def _masked(self, name: str, value: str, hidden: list[str]) -> str:
+        if name in self.secrets and name not in self.placeholders:
+            return MASK
+        for secret in reversed(hidden):
+            if secret != PLACEHOLDER:
+                value = value.replace(secret, MASK)
+        return _URL_PASSWORD.sub(rf"\g<1>{MASK}\g<2>", value)
+
+
+def build(
+    *,
+    cell: Cell,
+    options: RunOptions,
+    project: Path,
+    run_id: str,
+    cell_dir: Path,
+    caller: Mapping[str, str],
+    base_url: str | None,
+    service_url: str | None,
+) -> Environment:
+    """All variables of one cell. `project` is absolute.
+
+    Strongest first: `--env`, the URL of a provider service that this run started, the caller's variables, the setup's,
+    the stack's own. An empty variable of the caller counts as absent: CI systems pass absent secrets that way.
+    UsageError when a call would go out and the setup's secrets are missing.
+    """
+    _refuse_missing(cell, options, caller)
+    inherited = {
+        name: value for name, value in caller.items() if name not in _OURS and not name.startswith(_OUTER_PYTEST)
+    }
+    common = {**inherited, **_absent(cell.setup.env, inherited)}
+    if service_url is not None:
+        common |= {provider.variable: service_url for provider in cell.setup.providers if provider.variable}
+    given = _given(options)
+    common |= given
+    placeholders: frozenset[str] = frozenset()
+    if _needs_no_secret(cell):
+        placeholders = frozenset(name for name in cell.setup.secrets if not common.get(name))
+        common |= dict.fromkeys(placeholders, PLACEHOLDER)
+    common |= _ours(cell, options, project=project, run_id=run_id, cell_dir=cell_dir, base_url=base_url)
+    common |= _without_proxy(common)
+    common[RECORDER] = _settings(
+        cell, options, project=project, run_id=run_id, cell_dir=cell_dir, base_url=base_url, values=common
+    ).to_json()
+    stack = _stack(cell, common, given, inherited, cell_dir=cell_dir, project=project, base_url=base_url)
+    # In library mode the tests' process is the stack's.
+    tests = stack if cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY) else common
+    secrets = frozenset(name for name in (*stack, *cell.setup.secrets) if is_secret(name, cell.setup))
+    return Environment(
+        tests=tests,
+        stack=stack,
+        secrets=secrets,
+        placeholders=placeholders,
+        set_here=frozenset(
+            name
+            for name in (*stack, *common)
+            if stack.get(name, common.get(name)) != caller.get(name)
+            or name in cell.setup.secrets
+            or name in cell.setup.env
+        ),
+    )
+
+
+def missing(cell: Cell, options: RunOptions, caller: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables that real calls of this cell need and nobody gave; none when no call goes to the provider from here."""
+    if _needs_no_secret(cell):
+        return ()
+    given = _given(options)
+    defaults = {name for name in cell.setup.secrets if cell.setup.env.get(name)}
+    return tuple(
+        name
+        for name in dict.fromkeys((*cell.setup.secrets, *cell.setup.needs))
+        if not given.get(name) and not caller.get(name) and name not in defaults
+    )
+
+
+def _needs_no_secret(cell: Cell) -> bool:
+    """In replay nothing goes out, a service on this machine asks for no key, a remote stack has keys of its own."""
+    return cell.inference_mode is Mode.REPLAY or cell.service is not None or cell.mode is StackMode.REMOTE
+
+
+def _refuse_missing(cell: Cell, options: RunOptions, caller: Mapping[str, str]) -> None:
+    names = missing(cell, options, caller)
+    if names:
+        raise UsageError(
+            f"setup {cell.setup.name!r} needs {' and '.join(names)} for {cell.inference_mode.value}, "
+            f"which the environment lacks",
+            hint=f"export {' '.join(f'{name}=…' for name in names)}, or use --inference-mode replay",
+        )
+
+
+def _given(options: RunOptions) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for pair in options.env:
+        name, _, value = pair.partition("=")
+        if name in _OURS:
+            raise UsageError(
+                f"--env: {name} is set by the run itself", hint="use the option of that name: stackproof run --help"
+            )
+        given[name] = value
+    return given
+
+
+def _absent(defaults: Mapping[str, str], present: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in defaults.items() if not present.get(name)}
+
+
+def _ours(
+    cell: Cell, options: RunOptions, *, project: Path, run_id: str, cell_dir: Path, base_url: str | None
+) -> dict[str, str]:
+    dimension = options.embedding_dimension or cell.setup.embedding_dimension
+    models = {
+        f"STACKPROOF_{role.upper()}_MODEL": getattr(options, f"{role.value}_model") or cell.setup.models.get(role)
+        for role in ModelRole
+    }
+    values = {
+        "STACKPROOF_INFERENCE_MODE": cell.inference_mode.value,
+        "STACKPROOF_RECORDING_DIR": str(project / options.recording_dir),
+        "STACKPROOF_SUITE": cell.suite.name,
+        "STACKPROOF_SETUP": cell.setup.name,
+        "STACKPROOF_STACK_TYPE": cell.mode.stack_type,
+        "STACKPROOF_STACK": cell.stack_config,
+        "STACKPROOF_API_BASE_URL": base_url,
+        "STACKPROOF_DEBUG": "1" if options.debug else None,
+        "STACKPROOF_EMBEDDING_DIMENSION": None if dimension is None else str(dimension),
+        "STACKPROOF_RUN_ID": run_id,
+        "STACKPROOF_RUN_DIR": str(project / cell_dir),
+        "STACKPROOF_CHILD": run_id,
+        **models,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _settings(
+    cell: Cell,
+    options: RunOptions,
+    *,
+    project: Path,
+    run_id: str,
+    cell_dir: Path,
+    base_url: str | None,
+    values: Mapping[str, str],
+) -> Settings:
+    service = cell.service
+    return Settings(
+        mode=cell.inference_mode,
+        recordings=str(project / options.recording_dir),
+        setup=cell.setup.name,
+        suite=cell.suite.name,
+        run_dir=str(project / cell_dir),
+        run_id=run_id,
+        integration_root=cell.integration_root,
+        providers=tuple(_provider(spec, values) for spec in cell.setup.providers),
+        secrets=cell.setup.secrets,
+        rules=cell.setup.rules + cell.suite.rules,
+        provenance={}
+        if service is None
+        else {
+            "server": service.server,
+            "service": service.name,
+            "models": {alias: dict(facts) for alias, facts in service.models.items()},
+        },
+        header=cell.stack.header,
+        stack_url=base_url,
+        stack_type=cell.mode.stack_type,
+        record_errors=options.record_errors,
+        strict=options.strict,
+        command=again(cell, options),
+        debug=options.debug,
+    )
+
+
+def _provider(spec: ProviderSpec, values: Mapping[str, str]) -> Provider:
+    url = values.get(spec.variable, "") if spec.variable else ""
+    prefixes = spec.prefixes
+    if url:
+        # Some SDKs take a bare host name.
+        url = (url if "://" in url else f"https://{url}").rstrip("/")
+        parts = urlsplit(url)
+        prefixes = (url, *((f"{parts.scheme}://{parts.netloc}",) if spec.origin else ()), *prefixes)
+    return Provider(name=spec.name, variable=spec.variable, prefixes=tuple(dict.fromkeys(prefixes)))
+
+
+def _stack(
+    cell: Cell,
+    common: Mapping[str, str],
+    given: Mapping[str, str],
+    inherited: Mapping[str, str],
+    *,
+    cell_dir: Path,
+    project: Path,
+    base_url: str | None,
+) -> dict[str, str]:
+    spec = cell.stack
+    parts = urlsplit(base_url or "")
+    templates = {
+        "base_url": base_url or "",
+        "host": parts.hostname or "",
+        "port": str(parts.port or ""),
+        "run_dir": str(project / cell_dir),
+        "recording_dir": common["STACKPROOF_RECORDING_DIR"],
+        "project": str(project),
+        "folder": str(spec.folder),
+    }
+    stack = dict(common)
+    for name, text in spec.env.items():
+        value = re.sub(r"\{(\w+)\}", lambda found: templates.get(found[1], found[0]), text)
+        # A value made of this run's port or folder is right for this run only: the caller cannot know it.
+        if value != text or not common.get(name):
+            stack[name] = value
+    stack |= {own: common[ours] for ours, own in spec.variables.items() if ours in common}
+    stack |= given
+    if spec.python_path:
+        paths = [str(path) for path in spec.python_path]
+        stack["PYTHONPATH"] = ":".join(
+            [*paths, *filter(None, [given.get("PYTHONPATH") or inherited.get("PYTHONPATH")])]
+        )
+    return stack
+
+
+def _without_proxy(values: Mapping[str, str]) -> dict[str, str]:
+    """Keep a corporate proxy out of the way between tests and stack, which talk over loopback."""
+    if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in values):
+        return {}
+    already = [part.strip() for part in (values.get("NO_PROXY") or values.get("no_proxy") or "").split(",")]
+    joined = ",".join(dict.fromkeys([*filter(None, already), *_LOOPBACK]))
+    return {"NO_PROXY": joined, "no_proxy": joined}

@@ -1,0 +1,233 @@
+"""What a run was asked for, and where each choice came from.
+
+Cascade: command line > environment > `[tool.stackproof]` in pyproject.toml > default. The environment is an argument.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from stackproof.errors import UsageError
+from stackproof.option_table import BY_NAME, OPTIONS, Option
+from stackproof.option_values import read_value, truthy
+from stackproof.recorder.mode import Mode
+from stackproof.suggest import did_you_mean, nearest
+
+PREFIX = "STACKPROOF_"
+CHILD = "STACKPROOF_CHILD"
+FILE_NAME = "pyproject.toml"
+# Tables below [tool.stackproof] that are not options of a run.
+OTHER_TABLES = ("providers", "typecheck", "benchmark", "release")
+# Variables with our prefix that are not options: set for children, or read by the live smoke tests.
+OTHER_VARIABLES = frozenset(
+    PREFIX + name
+    for name in (
+        "API_BASE_URL",
+        "CHILD",
+        "LIVE_MODEL",
+        "RECORDER",
+        "RUN_DIR",
+        "RUN_ID",
+        "STACK",
+        "STACK_TYPE",
+    )
+)
+
+
+class Source(StrEnum):
+    """Where a value came from, strongest first."""
+
+    COMMAND_LINE = "command line"
+    ENVIRONMENT = "environment"
+    FILE = "file"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOptions:
+    """The options of `stackproof run`; their meaning is in `option_table.OPTIONS`.
+
+    pytest_args: what followed `--`. providers: name -> URL prefixes, from `[tool.stackproof.providers]`.
+    program: how a person starts a run in this project. sources: option name -> where its value came from.
+    """
+
+    suite: str = "base"
+    setup: str | None = None
+    stack_config: str = "server:reference"
+    file: tuple[str, ...] = ()
+    subdirs: tuple[str, ...] = ()
+    pattern: str | None = None
+    inference_mode: str = Mode.REPLAY.value
+    recording_dir: str = "recordings"
+    provider_service: str | None = None
+    record_errors: bool = False
+    allow_record_in_ci: bool = False
+    strict: bool = False
+    seal: str = "auto"
+    text_model: str | None = None
+    tool_model: str | None = None
+    vision_model: str | None = None
+    embedding_model: str | None = None
+    embedding_dimension: int | None = None
+    rerank_model: str | None = None
+    safety_model: str | None = None
+    judge_model: str | None = None
+    env: tuple[str, ...] = ()
+    workers: str | None = None
+    test_timeout: float | None = None
+    suite_timeout: float = 1800.0
+    start_timeout: float | None = None
+    keep: bool = False
+    post_command: str | None = None
+    collect_only: bool = False
+    dry_run: bool = False
+    print_env: bool = False
+    json: bool = False
+    verbose: bool = False
+    debug: bool = False
+    pytest_args: tuple[str, ...] = ()
+    providers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    program: str = "stackproof run"
+    sources: Mapping[str, Source] = field(default_factory=dict)
+
+    @property
+    def mode(self) -> Mode:
+        """`inference_mode` as the recorder knows it."""
+        return Mode.parse(self.inference_mode)
+
+    def origin(self, name: str) -> str:
+        """What a person wrote to set the option: `--setup`, `STACKPROOF_SETUP`, `pyproject.toml`, `default`."""
+        option = BY_NAME[name]
+        return {
+            Source.COMMAND_LINE: option.flag,
+            Source.ENVIRONMENT: option.variable or "environment",
+            Source.FILE: FILE_NAME,
+            Source.DEFAULT: "default",
+        }[self.sources.get(name, Source.DEFAULT)]
+
+
+def resolve(cli: Mapping[str, object], environ: Mapping[str, str], project: Path) -> RunOptions:
+    """Put the cascade together. `cli` holds only what was given explicitly, by option name, and `pytest_args`.
+
+    UsageError: one sentence that names the source of a value that is wrong.
+    """
+    table = read_file(project)
+    variables = {} if CHILD in environ else environ
+    _refuse_misspelt(variables)
+    values: dict[str, Any] = {}
+    sources: dict[str, Source] = {}
+    for option in OPTIONS:
+        sources[option.name] = Source.DEFAULT
+        found = _find(option, cli, variables, table)
+        if found is not None:
+            sources[option.name], raw, where = found
+            values[option.name] = read_value(option, raw, where=where)
+    if "subdirs" in values:
+        values["subdirs"] = tuple(part for text in values["subdirs"] for part in text.split(",") if part)
+    options = RunOptions(
+        **values,
+        pytest_args=_pytest_args(cli),
+        providers=_providers(table),
+        program="nox -s integration --" if (project / "noxfile.py").is_file() else "stackproof run",
+        sources=sources,
+    )
+    _check_together(options, environ)
+    return options
+
+
+def read_file(project: Path) -> Mapping[str, object]:
+    """`[tool.stackproof]` of the project's pyproject.toml, with keys checked; empty when there is none."""
+    path = project / FILE_NAME
+    if not path.is_file():
+        return {}
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{FILE_NAME}: cannot be read as TOML: {error}") from error
+    tool = content.get("tool", {})
+    table = tool.get("stackproof", {}) if isinstance(tool, dict) else {}
+    if not isinstance(table, dict):
+        raise UsageError(f"{FILE_NAME}: [tool.stackproof] is not a table")
+    known = [option.key for option in OPTIONS if option.key is not None]
+    for key in table:
+        if key not in known and key not in OTHER_TABLES:
+            raise _unknown_key(key, known)
+    return table
+
+
+def _unknown_key(key: str, known: list[str]) -> UsageError:
+    option = BY_NAME.get(key) or BY_NAME.get(key.replace("-", "_"))
+    if option is not None and option.key is None:
+        return UsageError(
+            f"{FILE_NAME}: {key!r} cannot be set in [tool.stackproof]", hint=f"give {option.flag} instead"
+        )
+    where = f"{FILE_NAME}: unknown key {key!r} in [tool.stackproof]"
+    return UsageError(f"{where}{did_you_mean(key, known)}", hint=f"known keys: {', '.join(known)}")
+
+
+def _refuse_misspelt(variables: Mapping[str, str]) -> None:
+    known = {option.variable[len(PREFIX) :] for option in OPTIONS if option.variable is not None}
+    for name in sorted(variables):
+        if not name.startswith(PREFIX) or name in OTHER_VARIABLES or name[len(PREFIX) :] in known:
+            continue
+        # Other tools may use the prefix for their own ends: only what is almost one of our names is refused.
+        meant = nearest(name[len(PREFIX) :], known, cutoff=0.8)
+        if meant is not None:
+            raise UsageError(
+                f"unknown variable {name}, did you mean {PREFIX}{meant}?", hint=f"rename it, or unset it: unset {name}"
+            )
+
+
+def _find(
+    option: Option, cli: Mapping[str, object], variables: Mapping[str, str], table: Mapping[str, object]
+) -> tuple[Source, object, str] | None:
+    if cli.get(option.name) is not None:
+        return Source.COMMAND_LINE, cli[option.name], option.flag
+    # An empty variable is how CI systems say "not set".
+    if option.variable is not None and variables.get(option.variable):
+        return Source.ENVIRONMENT, variables[option.variable], option.variable
+    if option.key is not None and option.key in table:
+        return Source.FILE, table[option.key], f"{FILE_NAME}, [tool.stackproof] {option.key}"
+    return None
+
+
+def _pytest_args(cli: Mapping[str, object]) -> tuple[str, ...]:
+    given = cli.get("pytest_args", ())
+    return tuple(str(item) for item in given) if isinstance(given, list | tuple) else ()
+
+
+def _providers(table: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    given = table.get("providers", {})
+    where = f"{FILE_NAME}, [tool.stackproof.providers]"
+    if not isinstance(given, dict):
+        raise UsageError(f"{where}: not a table of names and URL prefixes")
+    result: dict[str, tuple[str, ...]] = {}
+    for name, value in given.items():
+        prefixes = [value] if isinstance(value, str) else value
+        if not isinstance(prefixes, list) or not all(isinstance(p, str) and "://" in p for p in prefixes):
+            raise UsageError(f"{where} {name}: {value!r} is not a URL prefix or a list of them")
+        result[name] = tuple(prefixes)
+    return result
+
+
+def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
+    if options.mode.records and truthy(environ.get("CI")) and not options.allow_record_in_ci:
+        raise UsageError(
+            f"inference mode {options.inference_mode!r} ({options.origin('inference_mode')}) does not run under CI, "
+            f"where the variable CI is {environ['CI']!r}",
+            hint="record on a machine of your own, or add --allow-record-in-ci",
+        )
+    for text in options.env:
+        name, equals, _ = text.partition("=")
+        if not equals or not name.isidentifier() or not name.isascii():
+            raise UsageError(
+                f"--env: {text!r} is not NAME=VALUE", hint='for example --env OLLAMA_URL="http://host:11434/v1"'
+            )
+    workers = options.workers
+    if workers is not None and workers not in ("auto", "logical") and not workers.isdecimal():
+        raise UsageError(f"{options.origin('workers')}: {workers!r} is neither a number nor 'auto'")

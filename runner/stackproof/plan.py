@@ -1,0 +1,262 @@
+"""From options and catalog to the cells of a run."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stackproof.catalog.records import (
+    Catalog,
+    ProviderSpec,
+    ServiceSpec,
+    SetupSpec,
+    StackMode,
+    StackSpec,
+    SuiteSpec,
+)
+from stackproof.errors import UsageError
+from stackproof.option_table import OPTIONS, Group, Kind
+from stackproof.options import RunOptions, Source
+from stackproof.recorder.mode import Mode
+from stackproof.suggest import did_you_mean, unknown
+
+RUNS = Path(".stackproof") / "runs"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """One suite × setup × stack. service: started for it, None when nothing is. paths: what pytest is pointed at.
+
+    integration_root: the folder below which the folders of recordings mirror those of the tests.
+    """
+
+    suite: SuiteSpec
+    setup: SetupSpec
+    stack: StackSpec
+    mode: StackMode
+    inference_mode: Mode
+    service: ServiceSpec | None
+    paths: tuple[str, ...]
+    integration_root: str = "tests/integration"
+
+    @property
+    def stack_config(self) -> str:
+        """As `--stack-config` has it: `server:reference`, or the URL of a stack that runs already."""
+        return self.stack.url or f"{self.mode}:{self.stack.name}"
+
+    @property
+    def id(self) -> str:
+        """Name for folders and reports: `base-ollama-server-reference`."""
+        return f"{self.suite.name}-{self.setup.name}-{self.mode}-{self.stack.name}"
+
+    @property
+    def title(self) -> str:
+        """Name for people: `base × ollama × server:reference`."""
+        return f"{self.suite.name} × {self.setup.name} × {self.stack_config}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Everything that a run will do. run_id: 6 hexadecimal digits. run_dir: absolute, below `.stackproof/runs`."""
+
+    run_id: str
+    project: Path
+    run_dir: Path
+    cells: tuple[Cell, ...]
+    options: RunOptions
+
+
+def make(
+    options: RunOptions, catalog: Catalog, project: Path, run_id: str, *, caller: Mapping[str, str] | None = None
+) -> Plan:
+    """The cells: every suite with every setup and stack that was asked for.
+
+    `caller` is the caller's environment: a setup's own service is not started when the caller says where the provider
+    is. UsageError when a name is unknown, a stack has not the mode, or no such tests exist.
+    """
+    cells = [
+        _cell(suite, setup, stack, options=options, catalog=catalog, project=project, caller=caller or {})
+        for suite in (catalog.suite(name, where=options.origin("suite")) for name in _several(options.suite))
+        for setup, stack in itertools.product(
+            _several(options.setup or suite.default_setup), _several(options.stack_config)
+        )
+    ]
+    return Plan(
+        run_id=run_id,
+        project=project,
+        run_dir=project.absolute() / RUNS / run_id,
+        # A name given twice is one cell.
+        cells=tuple({cell.id: cell for cell in cells}.values()),
+        options=options,
+    )
+
+
+def again(cell: Cell, options: RunOptions) -> str:
+    """The command line that runs exactly this cell again, from what was given explicitly.
+
+    Values of `--env` whose names look like secrets are written as a reference to the variable.
+    """
+    this = {"suite": cell.suite.name, "setup": cell.setup.name, "stack_config": cell.stack_config}
+    words: list[str] = []
+    for option in OPTIONS:
+        # What to show is not part of what ran.
+        if option.group is Group.SHOW and option.name != "collect_only":
+            continue
+        asked = getattr(options, option.name)
+        value = this.get(option.name, asked)
+        # One of several: whoever asked for all of them would get all of them again.
+        one_of_several = isinstance(asked, str) and option.name in this and value != asked
+        explicit = options.sources.get(option.name) in (Source.COMMAND_LINE, Source.ENVIRONMENT)
+        if not explicit and not one_of_several:
+            continue
+        if option.kind is Kind.FLAG:
+            words.append(option.flag if value else f"--no-{option.flag[2:]}")
+        elif option.name == "env":
+            words += [f"--env {_quoted_pair(pair, cell)}" for pair in options.env]
+        elif isinstance(value, tuple):
+            words += [f"{option.flag} {shlex.quote(str(item))}" for item in value]
+        else:
+            words.append(f"{option.flag} {shlex.quote(f'{value:g}' if isinstance(value, float) else str(value))}")
+    if options.pytest_args:
+        words += ["--", *map(shlex.quote, options.pytest_args)]
+    return " ".join([options.program, *words])
+
+
+def _quoted_pair(pair: str, cell: Cell) -> str:
+    name, _, value = pair.partition("=")
+    return f'{name}="${name}"' if is_secret(name, cell.setup) else f"{name}={shlex.quote(value)}"
+
+
+def is_secret(name: str, setup: SetupSpec) -> bool:
+    """Whether a variable's value must not be shown: the setup says so, or its name does."""
+    return name in setup.secrets or _SECRET_NAME.search(name) is not None
+
+
+_SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)", re.IGNORECASE)
+
+
+def _several(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _cell(
+    suite: SuiteSpec,
+    setup_name: str,
+    stack_config: str,
+    *,
+    options: RunOptions,
+    catalog: Catalog,
+    project: Path,
+    caller: Mapping[str, str],
+) -> Cell:
+    given = options.origin("setup") if options.setup else f"default_setup of suite {suite.name!r}"
+    setup = catalog.setup(setup_name, where=given)
+    extra = tuple(ProviderSpec(name=name, prefixes=prefixes) for name, prefixes in options.providers.items())
+    mode, stack = _stack(stack_config, options, catalog)
+    return Cell(
+        suite=suite,
+        setup=replace(setup, providers=setup.providers + extra),
+        stack=stack,
+        mode=mode,
+        inference_mode=options.mode,
+        service=_service(setup, options, catalog, caller),
+        paths=_paths(suite, options, catalog, project),
+        integration_root=catalog.integration_root,
+    )
+
+
+def _stack(text: str, options: RunOptions, catalog: Catalog) -> tuple[StackMode, StackSpec]:
+    where = options.origin("stack_config")
+    if text.startswith(("http://", "https://")):
+        return StackMode.REMOTE, _remote(text, options)
+    word, colon, name = text.partition(":")
+    modes = [mode.value for mode in StackMode if mode is not StackMode.REMOTE]
+    if not colon or not name:
+        raise UsageError(
+            f"{where}: stack {text!r} says no mode, write MODE:NAME",
+            hint=f"for example library:{word} or server:{word}; known stacks: {', '.join(sorted(catalog.stacks))}",
+        )
+    if word not in modes:
+        raise unknown("stack mode", word, modes, where=where)
+    stack, mode = catalog.stack(name, where=where), StackMode(word)
+    if mode not in stack.modes:
+        raise UsageError(
+            f"{where}: stack {name!r} does not run in mode {word!r}",
+            hint=f"it runs as {', '.join(f'{known}:{name}' for known in stack.modes)}",
+        )
+    return mode, stack
+
+
+def _remote(url: str, options: RunOptions) -> StackSpec:
+    if options.mode is not Mode.LIVE:
+        raise UsageError(
+            f"{options.origin('stack_config')}: a stack that runs already ({url}) can be tested live only, "
+            f"{options.inference_mode} is not there yet",
+            hint="add --inference-mode live, or let the run start the stack: --stack-config server:NAME",
+        )
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", url.partition("://")[2]).strip("-.")
+    here = Path()
+    return StackSpec(
+        name=name, description=url, folder=here, modes=(StackMode.REMOTE,), url=url.rstrip("/"), source=here
+    )
+
+
+def _service(setup: SetupSpec, options: RunOptions, catalog: Catalog, caller: Mapping[str, str]) -> ServiceSpec | None:
+    if options.provider_service is not None:
+        service = catalog.service(options.provider_service, where=options.origin("provider_service"))
+        return None if options.mode is Mode.REPLAY else service
+    if setup.service is None or options.mode is Mode.REPLAY:
+        return None
+    # Somebody who says where the provider is does not want another one in its place.
+    given = {pair.partition("=")[0] for pair in options.env} | {name for name, value in caller.items() if value}
+    if any(provider.variable in given for provider in setup.providers):
+        return None
+    return catalog.service(setup.service, where=f"service of setup {setup.name!r}")
+
+
+def _paths(suite: SuiteSpec, options: RunOptions, catalog: Catalog, project: Path) -> tuple[str, ...]:
+    if options.file:
+        for node in options.file:
+            _must_exist(node, project, "--file")
+        return options.file
+    for node in suite.roots:
+        _must_exist(node, project, f"roots of suite {suite.name!r}")
+    if not options.subdirs:
+        return suite.roots
+    return tuple(dict.fromkeys(path for subdir in options.subdirs for path in _below(subdir, suite, catalog, project)))
+
+
+def _below(subdir: str, suite: SuiteSpec, catalog: Catalog, project: Path) -> list[str]:
+    """The part of a suite that lies in one directory below the integration root."""
+    folder = Path(catalog.integration_root) / subdir
+    if not (project / folder).is_dir():
+        there = [path.name for path in (project / catalog.integration_root).glob("[!_.]*") if path.is_dir()]
+        raise UsageError(
+            f"--subdirs: there is no directory {folder.as_posix()}{did_you_mean(subdir, there)}",
+            hint=f"directories below {catalog.integration_root}: {', '.join(sorted(there)) or 'none'}",
+        )
+    roots = {root: Path(root.partition("::")[0]) for root in suite.roots}
+    if any(folder.is_relative_to(path) for path in roots.values()):
+        return [folder.as_posix()]
+    inside = [root for root, path in roots.items() if path.is_relative_to(folder)]
+    if not inside:
+        raise UsageError(
+            f"--subdirs: suite {suite.name!r} has no tests in {folder.as_posix()}",
+            hint=f"its roots: {', '.join(suite.roots)}",
+        )
+    return inside
+
+
+def _must_exist(node: str, project: Path, where: str) -> None:
+    path = node.partition("::")[0]
+    if not (project / path).exists():
+        parent = (project / path).parent
+        there = [item.name for item in parent.iterdir()] if parent.is_dir() else []
+        raise UsageError(
+            f"{where}: there is no {path}{did_you_mean(Path(path).name, there)}",
+            hint=f"paths are relative to {project.name or 'the project'}/",
+        )
