@@ -287,6 +287,17 @@ OPTIONS: tuple[Option, ...] = (
         help="Print the plan and stop.",
     ),
     Option(
+        name="format",
+        flags=("--format",),
+        kind=Kind.CHOICE,
+        group=Group.SHOW,
+        default="text",
+        choices=("text", "json", "github-matrix", "gitlab"),
+        anywhere=False,
+        help="How --dry-run prints the plan: for people, for machines, as a matrix for GitHub Actions, as a child "
+        "pipeline for GitLab.",
+    ),
+    Option(
         name="print_env",
         flags=("--print-env",),
         kind=Kind.FLAG,

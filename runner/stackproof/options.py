@@ -86,6 +86,7 @@ class RunOptions:
     post_command: str | None = None
     collect_only: bool = False
     dry_run: bool = False
+    format: str = "text"
     print_env: bool = False
     json: bool = False
     verbose: bool = False
@@ -228,6 +229,8 @@ def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
             raise UsageError(
                 f"--env: {text!r} is not NAME=VALUE", hint='for example --env OLLAMA_URL="http://host:11434/v1"'
             )
+    if options.format != "text" and not options.dry_run:
+        raise UsageError("--format is about the plan that --dry-run prints", hint="add --dry-run")
     workers = options.workers
     if workers is not None and workers not in ("auto", "logical") and not workers.isdecimal():
         raise UsageError(f"{options.origin('workers')}: {workers!r} is neither a number nor 'auto'")

@@ -95,9 +95,10 @@ def make(
     )
 
 
-def again(cell: Cell, options: RunOptions) -> str:
+def again(cell: Cell, options: RunOptions, *, complete: bool = False) -> str:
     """The command line that runs exactly this cell again, from what was given explicitly.
 
+    complete: suite, setup and stack are named even where the defaults would give them.
     Values of `--env` whose names look like secrets are written as a reference to the variable.
     """
     this = {"suite": cell.suite.name, "setup": cell.setup.name, "stack_config": cell.stack_config}
@@ -111,7 +112,7 @@ def again(cell: Cell, options: RunOptions) -> str:
         # One of several: whoever asked for all of them would get all of them again.
         one_of_several = isinstance(asked, str) and option.name in this and value != asked
         explicit = options.sources.get(option.name) in (Source.COMMAND_LINE, Source.ENVIRONMENT)
-        if not explicit and not one_of_several:
+        if not explicit and not one_of_several and not (complete and option.name in this):
             continue
         if option.kind is Kind.FLAG:
             words.append(option.flag if value else f"--no-{option.flag[2:]}")

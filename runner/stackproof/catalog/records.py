@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar, assert_never
 
+from stackproof.errors import UsageError
 from stackproof.suggest import unknown
 
 Record = TypeVar("Record")
@@ -177,6 +178,12 @@ class Catalog:
 
     def suite(self, name: str, *, where: str | None = None) -> SuiteSpec:
         """The suite of that name; UsageError with the nearest name."""
+        if not self.suites:
+            asked = f" ({where})" if where else ""
+            raise UsageError(
+                f"suite {name!r}{asked} is not known: there is no tests/suites.yaml here that names suites",
+                hint="run this in the project's folder, or write that file",
+            )
         return _look_up(self.suites, "suite", name, where)
 
 

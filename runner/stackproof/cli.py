@@ -1,0 +1,228 @@
+"""The `stackproof` command. `entry` prints and exits; everything below it returns an exit code or raises.
+
+Modules that are slow to import are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from stackproof import __version__, console
+from stackproof.cli_words import CommandGroup, RunCommand, given, run_parameters, usage_error
+from stackproof.errors import ExitCode, StackproofError
+from stackproof.option_values import truthy
+
+if TYPE_CHECKING:
+    from stackproof.catalog.records import Catalog
+    from stackproof.plan import Plan
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Surroundings:
+    """What a command may know of the world: the caller's environment and the project's folder."""
+
+    environ: Mapping[str, str]
+    project: Path
+
+    def catalog(self) -> Catalog:
+        """Everything that can be named, built-in and the project's own."""
+        from stackproof import catalog  # noqa: PLC0415
+
+        return catalog.load(self.project)
+
+
+def entry() -> NoReturn:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows a question mark instead of ending the run.
+        getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
+    sys.exit(main(sys.argv[1:], environ=os.environ, project=Path.cwd()))
+
+
+def main(argv: Sequence[str], *, environ: Mapping[str, str], project: Path) -> int:
+    """Run one command and return its exit code; errors are printed on standard error."""
+    around = Surroundings(environ=environ, project=project)
+    try:
+        result = cli.main(args=list(argv), prog_name="stackproof", standalone_mode=False, obj=around)
+    except (KeyboardInterrupt, click.Abort):
+        return ExitCode.SIGINT
+    except Exception as error:  # noqa: BLE001 - the outermost place: whatever it is, it must not look like failed tests
+        debug = truthy(environ.get("STACKPROOF_DEBUG")) or "--debug" in argv
+        return _explain(error, project=project, debug=debug)
+    return result if isinstance(result, int) else ExitCode.PASS
+
+
+def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            console.out(error.format_message())
+            return ExitCode.USAGE
+        case click.UsageError():
+            error = usage_error(error)
+        case BrokenPipeError():
+            # Whoever read our output has gone. Nothing may be written there any more, at exit neither.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            error = StackproofError("standard output was closed before everything was written")
+        case StackproofError():
+            pass
+        case _:
+            return console.show_unexpected(error, project=project, debug=debug)
+    console.show_error(error)
+    return error.exit_code
+
+
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="stackproof", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Prove that software on top of language models is fit to release."""
+
+
+@cli.command(
+    "run",
+    cls=RunCommand,
+    params=list(run_parameters()),
+    epilog="Every value may also come from a variable (STACKPROOF_SETUP for --setup) or from [tool.stackproof] in "
+    "pyproject.toml (setup); the command line wins over the variable, the variable over the file.",
+)
+@click.pass_context
+def run(ctx: click.Context, /, **_: object) -> int:
+    """Start a stack and run test suites against it, with every provider call recorded or replayed."""
+    from stackproof import options, plan, plan_text  # noqa: PLC0415
+
+    around: Surroundings = ctx.obj
+    chosen = options.resolve(given(ctx), around.environ, around.project)
+    run_id = import_module("stackproof.rundir").new_run_id()
+    planned = plan.make(chosen, around.catalog(), around.project, run_id, caller=around.environ)
+    variables = _environments(planned, around)
+    if chosen.print_env:
+        _print_environments(planned, variables)
+        return ExitCode.PASS
+    form = "json" if chosen.json else chosen.format
+    if chosen.dry_run:
+        match form:
+            case "json":
+                console.out(plan_text.as_json(planned))
+            case "github-matrix":
+                console.out(plan_text.as_github_matrix(planned))
+            case "gitlab":
+                console.out(plan_text.as_gitlab(planned).rstrip())
+            case _:
+                for line in plan_text.lines(planned):
+                    console.out(line)
+        return ExitCode.PASS
+    if form == "text":
+        for line in plan_text.lines(planned):
+            console.out(line)
+    outcome = import_module("stackproof.run").execute(planned)
+    return int(outcome.exit_code)
+
+
+@cli.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…", required=True)
+def exec_(command: tuple[str, ...]) -> int:
+    """Put the recorder into a Python program and become that program."""
+    return int(import_module("stackproof.recorder.serve.exec_").main(list(command)) or 0)
+
+
+def _passing_on(name: str, module: str, function: str, text: str) -> None:
+    """A command whose arguments are read by its own module: `function(project, argv) -> int`."""
+
+    @cli.command(
+        name,
+        help=text,
+        context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+        add_help_option=False,
+    )
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    @click.pass_obj
+    def command(around: Surroundings, arguments: tuple[str, ...]) -> int:
+        return int(getattr(import_module(module), function)(around.project, list(arguments)))
+
+
+_passing_on("typecheck", "stackproof.typecheck", "run", "Run mypy and keep what it said as evidence.")
+_passing_on("benchmark", "stackproof.benchmark", "run", "Measure offline turns and keep the observation as evidence.")
+_passing_on("verify-release", "stackproof.release", "main", "Run all that the policy lists and give one verdict.")
+
+
+@cli.group("setups", cls=CommandGroup, invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_context
+def setups(ctx: click.Context, as_json: bool) -> None:
+    """List the named environments."""
+    from stackproof import listing  # noqa: PLC0415
+
+    if ctx.invoked_subcommand is None:
+        listing.setups(ctx.obj.catalog(), as_json=as_json, environ=ctx.obj.environ)
+
+
+@setups.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def show(around: Surroundings, name: str, as_json: bool) -> None:
+    """Show one setup in full: variables, models, providers, the secrets it needs."""
+    from stackproof import listing  # noqa: PLC0415
+
+    listing.show_setup(around.catalog().setup(name), as_json=as_json, environ=around.environ)
+
+
+@cli.command("stacks")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def stacks(around: Surroundings, as_json: bool) -> None:
+    """List the software under test, and the provider services."""
+    from stackproof import listing  # noqa: PLC0415
+
+    listing.stacks(around.catalog(), as_json=as_json, environ=around.environ)
+
+
+@cli.command("suites")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def suites(around: Surroundings, as_json: bool) -> None:
+    """List the sets of tests."""
+    from stackproof import listing  # noqa: PLC0415
+
+    listing.suites(around.catalog(), as_json=as_json, environ=around.environ)
+
+
+def _environments(planned: Plan, around: Surroundings) -> dict[str, Any]:
+    """The variables of every cell, by its id: what is missing is said before anything starts."""
+    from stackproof import environment  # noqa: PLC0415
+
+    return {
+        cell.id: environment.build(
+            cell=cell,
+            options=planned.options,
+            project=planned.project,
+            run_id=planned.run_id,
+            cell_dir=planned.run_dir / "cells" / cell.id,
+            caller=around.environ,
+            base_url=None,
+            service_url=None,
+        )
+        for cell in planned.cells
+    }
+
+
+def _print_environments(planned: Plan, variables: Mapping[str, Any]) -> None:
+    from stackproof import listing  # noqa: PLC0415
+
+    if planned.options.json:
+        shown = {key: {"tests": env.shown(), "stack": env.shown(stack=True)} for key, env in variables.items()}
+        listing.print_json(shown)
+        return
+    for cell in planned.cells:
+        env = variables[cell.id]
+        for who, values in (("tests", env.shown()), ("stack", env.shown(stack=True))):
+            console.out(f"# {cell.title}: variables of the {who}; the address of the stack is known once it runs")
+            for name, value in values.items():
+                console.out(f"{name}={value}")

@@ -1,0 +1,105 @@
+"""How our commands read words: options from the table, `--` for pytest, and complaints in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from stackproof.errors import UsageError
+from stackproof.option_table import OPTIONS, Group, Kind, Option
+from stackproof.suggest import did_you_mean, unknown
+
+PYTEST_ARGS = "stackproof.pytest_args"
+
+
+class CommandGroup(click.Group):
+    """A group of commands that names the nearest one when a name is unknown."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, but an unknown name is a UsageError of ours."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            raise unknown("command", name, self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+
+class RunCommand(click.Command):
+    """`run`: its options come from the table, and what follows `--` is kept for pytest untouched."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Set what follows the first `--` apart before click sees it."""
+        here = args.index("--") if "--" in args else len(args)
+        ctx.meta[PYTEST_ARGS] = tuple(args[here + 1 :])
+        return super().parse_args(ctx, args[:here])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage line also tells of pytest's arguments."""
+        return [*super().collect_usage_pieces(ctx), "[-- PYTEST ARGUMENTS]"]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One heading for each group of the table."""
+        records = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
+        for group in Group:
+            rows = [records.pop(option.name) for option in OPTIONS if option.group is group]
+            with formatter.section(group.value):
+                formatter.write_dl([row for row in rows if row is not None])
+        with formatter.section("Other"):
+            formatter.write_dl([row for row in records.values() if row is not None])
+
+
+def run_parameters() -> Iterator[click.Parameter]:
+    """click's options for `run`. Values stay text: `options.resolve` checks them the same for every source."""
+    for option in OPTIONS:
+        yield click.Option(
+            _declaration(option),
+            default=None,
+            multiple=option.kind is Kind.TEXTS,
+            is_flag=option.kind is Kind.FLAG,
+            type=None if option.kind is Kind.FLAG else str,
+            metavar="|".join(option.choices) or option.metavar,
+            help=option.help + _default(option),
+        )
+
+
+def given(ctx: click.Context) -> dict[str, object]:
+    """What stood on the command line of `run`, by option name, and nothing else."""
+    values = {
+        option.name: ctx.params[option.name]
+        for option in OPTIONS
+        if ctx.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
+    }
+    return {**values, "pytest_args": ctx.meta.get(PYTEST_ARGS, ())}
+
+
+def usage_error(error: click.UsageError) -> UsageError:
+    """click's complaint as one sentence of ours."""
+    path = error.ctx.command_path if error.ctx is not None else "stackproof"
+    hint = f"{path} --help tells what there is"
+    if isinstance(error, click.NoSuchOption):
+        flags = [] if error.ctx is None else _flags(error.ctx)
+        nearest = did_you_mean(error.option_name, flags)
+        return UsageError(f"unknown option {error.option_name!r} of {path}{nearest}", hint=hint)
+    text = error.format_message().strip().rstrip(".")
+    if "unexpected extra argument" in text and path.endswith(" run"):
+        hint = "arguments for pytest go behind '--'; tests are chosen with --file, --subdirs or --pattern"
+    return UsageError(f"{path}: {text[:1].lower()}{text[1:]}", hint=hint)
+
+
+def _flags(ctx: click.Context) -> list[str]:
+    return [flag for param in ctx.command.get_params(ctx) for flag in (*param.opts, *param.secondary_opts)]
+
+
+def _declaration(option: Option) -> list[str]:
+    # A flag that a file or a variable may set needs a way to unset it.
+    if option.kind is Kind.FLAG and option.anywhere:
+        return [option.name, *option.flags[:-1], f"{option.flag}/--no-{option.flag[2:]}"]
+    return [option.name, *option.flags]
+
+
+def _default(option: Option) -> str:
+    if option.default in (None, (), False):
+        return ""
+    return f" Default: {option.default:g}." if isinstance(option.default, float) else f" Default: {option.default}."

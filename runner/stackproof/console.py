@@ -1,0 +1,98 @@
+"""What goes to the terminal: colour and live views for people, plain lines with the same words for everything else."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from stackproof.errors import ExitCode, StackproofError
+from stackproof.option_values import truthy
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def is_plain(stream: IO[str], environ: Mapping[str, str]) -> bool:
+    """Whether colour and live views are out of place: no terminal, a CI system, or NO_COLOR."""
+    return bool(environ.get("NO_COLOR")) or truthy(environ.get("CI")) or not stream.isatty()
+
+
+def make(stream: IO[str], environ: Mapping[str, str]) -> Console:
+    """A console that never wraps, guesses markup or highlights words; colour only where `is_plain` is false."""
+    from rich.console import Console  # noqa: PLC0415 - a fifth of a second that --version need not pay
+
+    plain = is_plain(stream, environ)
+    return Console(
+        file=stream,
+        force_terminal=not plain,
+        color_system=None if plain else "auto",
+        no_color=plain,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+        legacy_windows=False,
+    )
+
+
+def out(text: str) -> None:
+    """A line on standard output."""
+    print(text, flush=True)
+
+
+def show_error(error: StackproofError, *, stream: IO[str] | None = None) -> None:
+    """`✗ message` and, on the next line, what to do about it. Never a traceback."""
+    target = sys.stderr if stream is None else stream
+    message, *more = str(error.message).splitlines() or [""]
+    rest = [*more, *(error.hint or "").splitlines()]
+    for line in [f"✗ {message}", *(f"  {line}" for line in rest)]:
+        print(line, file=target, flush=True)
+
+
+def show_unexpected(error: BaseException, *, project: Path, debug: bool) -> ExitCode:
+    """One line for a fault of our own; the traceback goes to a file, or to the terminal with STACKPROOF_DEBUG=1."""
+    text = "".join(traceback.format_exception(error))
+    kind = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+    if debug:
+        print(text, file=sys.stderr)
+    path = _keep(text, project)
+    hint = f"traceback: {path}" if path else "no place to write the traceback to; STACKPROOF_DEBUG=1 shows it"
+    show_error(StackproofError(f"stackproof itself failed: {kind}", hint=hint))
+    return ExitCode.INTERNAL
+
+
+def table(rows: Iterable[Sequence[str]], *, head: Sequence[str], environ: Mapping[str, str] | None = None) -> None:
+    """Columns on standard output; ruled and bold on a terminal, aligned by spaces elsewhere."""
+    values = os.environ if environ is None else environ
+    content = [list(row) for row in rows]
+    if is_plain(sys.stdout, values):
+        widths = [max(len(row[i]) for row in [list(head), *content]) for i in range(len(head))]
+        for row in [list(head), *content]:
+            out("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        return
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    view = Table(*head, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in content:
+        view.add_row(*row)
+    make(sys.stdout, values).print(view)
+
+
+def _keep(text: str, project: Path) -> str | None:
+    name = f"internal-error-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.txt"
+    for folder in (project / ".stackproof", Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError:
+            continue
+        path = folder / name
+        return str(path.relative_to(project) if path.is_relative_to(project) else path)
+    return None

@@ -1,0 +1,112 @@
+"""Shows a plan: for people, for machines, and as the input of CI systems."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import yaml
+
+from stackproof import __version__
+from stackproof.plan import Cell, Plan, again
+from stackproof.recorder.mode import Mode
+
+
+def lines(plan: Plan) -> Iterator[str]:
+    """What will run and where each choice came from, one line of text each."""
+    options = plan.options
+    yield f"stackproof {__version__} · run {plan.run_id} · {options.inference_mode}"
+    for cell in plan.cells:
+        setup_from = options.origin("setup") if options.setup else "the suite's default"
+        rows = [
+            ("suite", f"{cell.suite.name}, {_paths(cell)}", _suite_from(plan)),
+            ("setup", cell.setup.name, setup_from),
+            ("stack", cell.stack_config, options.origin("stack_config")),
+        ]
+        width = max(len(value) for _, value, _ in rows)
+        for word, value, source in rows:
+            yield f"  {word}  {value:<{width}}   {source}"
+        if cell.service is not None:
+            yield f"  calls  go to {cell.service.server}, started for this run"
+        if cell.inference_mode is not Mode.LIVE:
+            yield f"  {_direction(cell.inference_mode)}  {_recordings(plan, cell)}"
+
+
+def as_json(plan: Plan) -> str:
+    """The plan as one JSON object; stable keys, `schema` says which."""
+    return json.dumps(facts(plan), indent=2, ensure_ascii=False)
+
+
+def facts(plan: Plan) -> dict[str, object]:
+    """The plan in plain data. Values of `--env` are left out: they may be secrets."""
+    options = asdict(plan.options)
+    options["env"] = [pair.partition("=")[0] for pair in plan.options.env]
+    options["sources"] = {name: str(source) for name, source in plan.options.sources.items()}
+    return {
+        "schema": 1,
+        "run_id": plan.run_id,
+        "run_dir": str(plan.run_dir),
+        "inference_mode": plan.options.inference_mode,
+        "cells": [_cell_facts(cell, plan) for cell in plan.cells],
+        "options": options,
+    }
+
+
+def as_github_matrix(plan: Plan) -> str:
+    """One line for `strategy.matrix` of GitHub Actions, by way of `fromJSON`."""
+    return json.dumps({"include": [_cell_facts(cell, plan) for cell in plan.cells]}, ensure_ascii=False)
+
+
+def as_gitlab(plan: Plan) -> str:
+    """A child pipeline for GitLab (`trigger: include: artifact`), one job a cell, in YAML."""
+    jobs = {
+        cell.id: {
+            "script": [again(cell, plan.options, complete=True)],
+            "artifacts": {
+                "when": "always",
+                "paths": [".stackproof/runs/"],
+                "reports": {"junit": ".stackproof/runs/*/junit.xml"},
+            },
+        }
+        for cell in plan.cells
+    }
+    return yaml.safe_dump(jobs, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def _cell_facts(cell: Cell, plan: Plan) -> dict[str, object]:
+    return {
+        "id": cell.id,
+        "title": cell.title,
+        "suite": cell.suite.name,
+        "setup": cell.setup.name,
+        "stack_config": cell.stack_config,
+        "inference_mode": cell.inference_mode.value,
+        "service": None if cell.service is None else cell.service.name,
+        "paths": list(cell.paths),
+        "command": again(cell, plan.options, complete=True),
+    }
+
+
+def _suite_from(plan: Plan) -> str:
+    narrowed = [f"--{name}" for name in ("file", "subdirs", "pattern") if getattr(plan.options, name)]
+    return ", ".join([plan.options.origin("suite"), *narrowed])
+
+
+def _paths(cell: Cell) -> str:
+    shown = ", ".join(cell.paths[:2])
+    return shown if len(cell.paths) <= 2 else f"{shown} and {len(cell.paths) - 2} more"
+
+
+def _direction(mode: Mode) -> str:
+    return "from " if mode is Mode.REPLAY else "into "
+
+
+def _recordings(plan: Plan, cell: Cell) -> str:
+    folder = Path(plan.options.recording_dir) / cell.setup.name
+    files = [path for path in (plan.project / folder).rglob("*.json") if path.is_file()]
+    if not files:
+        return f"{folder.as_posix()}, nothing recorded yet"
+    size = sum(path.stat().st_size for path in files)
+    return f"{folder.as_posix()}, {len(files)} files, {size / 1000:.0f} kB"
