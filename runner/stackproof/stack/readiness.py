@@ -37,7 +37,8 @@ class Answer:
 def probe(url: str, run_id: str, timeout: float = _REQUEST_TIMEOUT) -> Answer:
     """One GET of `url`, past every proxy, following no redirect; never raises for what a server does."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or ports.LOOPBACK, parts.port or 80, timeout=timeout)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or ports.LOOPBACK, parts.port, timeout=timeout)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     try:
         connection.request("GET", target, headers={PROBE_HEADER: run_id, "Connection": "close"})

@@ -92,7 +92,7 @@ def run(
     process = Process(
         name=service.name,
         command=[_fill(part, values) for part in service.command],
-        environment=environment,
+        environment=_without_python(environment) if service.requirements else environment,
         cwd=service.folder,
         log=cell_dir / "service.log",
     )
@@ -119,6 +119,12 @@ def run(
         process.stop()
 
 
+def _without_python(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what the caller's own interpreter was told, which must not reach another one."""
+    own = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
+    return {name: value for name, value in environment.items() if name not in own}
+
+
 def _fill(part: str, values: Mapping[str, str]) -> str:
     for template, value in values.items():
         part = part.replace(template, value)
@@ -135,8 +141,7 @@ def _install(service: ServiceSpec, home: Path, environment: Mapping[str, str], c
     folder = home / f"venv-{os.getpid()}-{time.time_ns()}"
     log = home / "install.log"
     log.write_bytes(b"")
-    # What the caller's own interpreter was told must not reach another one.
-    clean = {name: value for name, value in environment.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    clean = _without_python(environment)
     steps = (
         [sys.executable, "-m", "venv", str(folder)],
         [

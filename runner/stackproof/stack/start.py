@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from stackproof.catalog.records import StackMode, StackSpec
-from stackproof.errors import DockerError, StackproofError, StackStartError, UsageError
+from stackproof.errors import DockerError, ExitCode, StackproofError, StackStartError, UsageError
 from stackproof.stack import ports
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.process import Process
-from stackproof.stack.readiness import refuse_foreign, wait_ready
+from stackproof.stack.readiness import probe, refuse_foreign, wait_ready
 
 if TYPE_CHECKING:
     from stackproof.plan import Cell
@@ -30,13 +30,15 @@ def _never() -> None:
 
 
 def base_url(stack: StackSpec, mode: StackMode, port: int | None) -> str | None:
-    """Where the stack will answer, known before it starts: its environment has to carry it. None for remote ones."""
+    """Where the stack will answer, known before it starts: its environment has to carry it. None: not known."""
     match mode:
         case StackMode.LIBRARY:
             return IN_PROCESS_URL
         case StackMode.SERVER:
             return f"http://{ports.LOOPBACK}:{stack.port or port}"
-        case StackMode.DOCKER | StackMode.DOCKER_LIBRARY | StackMode.REMOTE:
+        case StackMode.REMOTE:
+            return stack.url
+        case StackMode.DOCKER | StackMode.DOCKER_LIBRARY:
             return None
     assert_never(mode)
 
@@ -75,7 +77,7 @@ def start(
                 "stacks in containers are not there yet", hint=f"run it as server:{cell.stack.name} instead"
             )
         case StackMode.REMOTE:
-            raise UsageError("a stack that runs already is not started", hint="use server:NAME or library:NAME")
+            yield _remote(cell.stack)
         case _:
             assert_never(cell.mode)
 
@@ -145,8 +147,20 @@ def _server(
         process.stop()
 
 
+def _remote(stack: StackSpec) -> StackHandle:
+    """A stack that somebody else started: it only has to answer, whatever it says."""
+    began = time.monotonic()
+    origin = (stack.url or "").rstrip("/")
+    answer = probe(origin + stack.readiness.path, "")
+    if answer.status is None:
+        raise StackStartError(f"the stack at {origin} {answer}", hint="start it, or let the run do so: server:NAME")
+    return StackHandle(name=stack.name, mode=StackMode.REMOTE, base_url=origin, started_in=time.monotonic() - began)
+
+
 class StackDiedError(StackStartError):
     """The stack was ready, and ended before it was told to; `code` as `subprocess` gives it."""
+
+    exit_code = ExitCode.TESTS
 
     def __init__(self, message: str, *, code: int, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)

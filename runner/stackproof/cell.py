@@ -1,0 +1,225 @@
+"""`python -m stackproof.cell CELL_DIR`: the process that owns the stack and the tests of one cell.
+
+It is a process of its own so that it can live in a network namespace, and so that a Ctrl-C which hits everything at
+once does not take the stack away from under the tests: it tears down in order, whatever happens to its parent.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from stackproof import catalog, cell_file, environment, namespace, plan, suite
+from stackproof.catalog.records import StackMode
+from stackproof.cell_log import CellLog
+from stackproof.errors import ExitCode, StackproofError
+from stackproof.evidence import jsonfile, testlog
+from stackproof.interrupts import Interrupted, Interrupts
+from stackproof.recorder.mode import Mode
+from stackproof.stack import lifetime, ports, service, start, tether
+from stackproof.stack.process import Process
+
+_POST_TIMEOUT = 600.0
+OUTCOME = "outcome.json"
+
+
+def main(arguments: list[str]) -> int:
+    """Carry out the cell in the folder `arguments[0]`; 0 once its `outcome.json` is written."""
+    cell_dir = Path(arguments[0])
+    outcome: dict[str, Any] = {"exit_code": None, "error": None, "signal": None, "stack": {}, "sealed": "none"}
+    outcome["started"] = _now()
+    with Interrupts() as interrupts:
+        try:
+            _carry_out(cell_dir, outcome, interrupts)
+        except Interrupted:
+            pass  # its signal is written below, like one that came while the tests ran
+        except StackproofError as error:
+            outcome["error"] = _error(error)
+        except Exception as error:  # noqa: BLE001
+            # Whatever it is, the orchestrator has to learn that it was not the tests.
+            traceback.print_exc()
+            outcome["error"] = _error(StackproofError(f"{type(error).__name__}: {error}"))
+        if interrupts.first is not None and outcome["signal"] is None:
+            outcome["signal"] = interrupts.first.name
+        outcome["stopped"] = _now()
+        jsonfile.write(cell_dir / OUTCOME, outcome)
+    return 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Work:
+    """What every step of a cell needs; `outcome` is filled in on the way."""
+
+    cell_dir: Path
+    order: cell_file.CellOrder
+    cell: plan.Cell
+    caller: Mapping[str, str]
+    outcome: dict[str, Any]
+    interrupts: Interrupts
+    log: CellLog
+
+
+def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) -> None:
+    caller = dict(os.environ)
+    order = cell_file.read(cell_dir, caller)
+    if not tether.tie(order.orchestrator):
+        raise StackproofError("the process that ordered this cell is gone")
+    lifetime.adopt_orphans()
+    planned = plan.make(order.options, catalog.load(order.project), order.project, order.run_id, caller=caller)
+    work = _Work(
+        cell_dir=cell_dir,
+        order=order,
+        cell=next(item for item in planned.cells if item.id == order.cell_id),
+        caller=caller,
+        outcome=outcome,
+        interrupts=interrupts,
+        log=CellLog(cell_dir),
+    )
+    sealed = work.cell.inference_mode is Mode.REPLAY and namespace.isolated()
+    with ExitStack() as undo:
+        variables = _start(work, undo)
+        _tests(work, variables)
+        outcome["sealed"] = "namespace" if sealed else _by_hook(work)
+        if order.options.keep and interrupts.first is None and not order.options.collect_only:
+            _keep(work)
+
+
+def _start(work: _Work, undo: ExitStack) -> Mapping[str, str]:
+    """Start service and stack, both ended by `undo`; the variables of the tests."""
+    cell, options = work.cell, work.order.options
+    service_url: str | None = None
+    if cell.service is not None and cell.inference_mode is not Mode.REPLAY and not options.collect_only:
+        running = undo.enter_context(
+            service.run(
+                cell.service,
+                environment=work.caller,
+                cell_dir=work.cell_dir,
+                run_id=work.order.run_id,
+                timeout=options.start_timeout,
+                say=work.log.say,
+                check=work.interrupts.check,
+            )
+        )
+        service_url = running.url
+        work.log.ready(running.name, running.url, running.started_in, running.log)
+    port = ports.free_port() if cell.mode is StackMode.SERVER else None
+    built = environment.build(
+        cell=cell,
+        options=options,
+        project=work.order.project,
+        run_id=work.order.run_id,
+        cell_dir=work.cell_dir,
+        caller=work.caller,
+        base_url=start.base_url(cell.stack, cell.mode, port),
+        service_url=service_url,
+    )
+    # A library stack is started by the pytest plugin: it lives in the process of the tests.
+    if cell.mode is not StackMode.LIBRARY and not options.collect_only:
+        handle = undo.enter_context(
+            start.start(
+                cell=cell,
+                environment=built.stack,
+                cell_dir=work.cell_dir,
+                timeout=options.start_timeout,
+                port=port,
+                check=work.interrupts.check,
+            )
+        )
+        work.outcome["stack"] = {"base_url": handle.base_url, "ready_in": round(handle.started_in, 3)}
+        work.log.ready(handle.name, handle.base_url, handle.started_in, handle.log)
+    return built.tests
+
+
+def _tests(work: _Work, variables: Mapping[str, str]) -> None:
+    options, interrupts = work.order.options, work.interrupts
+    ended = suite.run(
+        suite.arguments(options, work.cell.paths, work.cell_dir),
+        environment=variables,
+        project=work.order.project,
+        log=None if suite.talks(options) else work.cell_dir / "pytest.log",
+        timeout=options.suite_timeout,
+        interrupts=interrupts,
+    )
+    work.outcome["exit_code"] = ended.code
+    if interrupts.first is not None:
+        work.outcome["signal"] = interrupts.first.name
+    elif ended.timed_out:
+        last = list(testlog.read(work.cell_dir / "tests.jsonl").tests)
+        after = f"; the last test that ended was {last[-1]}" if last else "; no test had ended"
+        work.outcome["error"] = {
+            "kind": "suite-timeout",
+            "message": f"the suite took more than {options.suite_timeout:g} s and was stopped{after}",
+            "hint": "give it more with --suite-timeout SECONDS, or find the test that hangs with --verbose",
+            "exit_code": int(ExitCode.TESTS),
+        }
+    elif options.post_command is not None and not options.collect_only:
+        work.outcome["error"] = _post(work, options.post_command, variables)
+
+
+def _post(work: _Work, command: str, variables: Mapping[str, str]) -> dict[str, Any] | None:
+    process = Process(
+        name="post-command",
+        command=["sh", "-c", command],
+        environment=variables,
+        cwd=work.order.project,
+        log=work.cell_dir / "post-command.log",
+    )
+    deadline = time.monotonic() + _POST_TIMEOUT
+    try:
+        process.start()
+        while process.poll() is None and time.monotonic() < deadline:
+            work.interrupts.check()
+            time.sleep(0.05)
+        if process.poll() == 0:
+            return None
+        how = process.ending() if process.poll() is not None else f"did not end within {_POST_TIMEOUT:g} s"
+        return {
+            "kind": "post-command",
+            "message": f"the post-command {how}: {command}",
+            "hint": "\n".join(process.tail()),
+            "exit_code": int(ExitCode.TESTS),
+        }
+    finally:
+        process.stop()
+
+
+def _keep(work: _Work) -> None:
+    """Leave the stack up until somebody asks us to stop; that request is not an interruption of the run."""
+    url = work.outcome["stack"].get("base_url")
+    if url is None:
+        work.log.say("a library stack lives in the process of its tests: there is nothing to keep")
+        return
+    work.log.keep(url)
+    while work.interrupts.first is None:
+        time.sleep(0.1)
+    work.interrupts.forget()
+
+
+def _by_hook(work: _Work) -> str:
+    calls = testlog.read(work.cell_dir / "tests.jsonl").calls or {}
+    return "tripwire" if work.cell.inference_mode is Mode.REPLAY and calls.get("sealed_by_hook") is True else "none"
+
+
+def _error(error: StackproofError) -> dict[str, Any]:
+    return {
+        "kind": type(error).__name__,
+        "message": error.message,
+        "hint": error.hint,
+        "exit_code": int(error.exit_code),
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,204 @@
+"""What a cell's exit code is, from what its processes left behind. Does no I/O: the facts are arguments."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stackproof.errors import ExitCode
+from stackproof.evidence import jsonfile
+from stackproof.evidence.outcomes import Counts, Outcome
+from stackproof.evidence.testlog import TestEntry, TestLog
+from stackproof.stack.process import describe_exit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellFacts:
+    """What a cell left. outcome: `outcome.json`, None when there is none. counts: from the log, else from JUnit.
+
+    misses: lines of `misses.jsonl`. strict: recordings that nobody used fail the cell.
+    """
+
+    outcome: Mapping[str, Any] | None
+    log: TestLog
+    counts: Counts
+    misses: Sequence[Mapping[str, Any]] = ()
+    strict: bool = False
+    collect_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """The exit code of a cell, the one sentence that goes with it, and what to do about it."""
+
+    exit_code: ExitCode
+    reason: str = ""
+    hint: str | None = None
+
+
+def judge(facts: CellFacts) -> Judgement:
+    """Green only if pytest says so, finished, executed something, and its log agrees."""
+    outcome = facts.outcome
+    if outcome is None:
+        return Judgement(
+            exit_code=ExitCode.INTERNAL,
+            reason="the process of the cell ended without saying how",
+            hint="it was killed or ran out of memory; cell.log in its folder has what it printed",
+        )
+    if signum := jsonfile.text(outcome, "signal"):
+        code = ExitCode.SIGINT if signum == signal.SIGINT.name else ExitCode.SIGTERM
+        return Judgement(exit_code=code, reason=f"stopped by {signum}")
+    if error := jsonfile.table(outcome, "error"):
+        return _error(error, facts)
+    pytest_code = outcome.get("exit_code")
+    if not isinstance(pytest_code, int):
+        return Judgement(exit_code=ExitCode.INTERNAL, reason="pytest was never run")
+    return _died(pytest_code, facts) or _pytest(pytest_code, facts)
+
+
+def is_miss(entry: TestEntry, misses: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a test failed for want of a recording: by a miss of its own, or one whose words its failure quotes."""
+    for miss in misses:
+        if miss.get("test_id") == entry.nodeid:
+            return True
+        first = next((line.strip() for line in str(miss.get("message", "")).splitlines() if "no recording" in line), "")
+        if first and first in (entry.text or ""):
+            return True
+    return False
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """The exit code of a run with several cells: signals, what ends a run, then 1 before 6 before 7 before 3."""
+    order = (
+        ExitCode.SIGINT,
+        ExitCode.SIGTERM,
+        ExitCode.INTERNAL,
+        ExitCode.USAGE,
+        ExitCode.DOCKER,
+        ExitCode.STACK_START,
+        ExitCode.TESTS,
+        ExitCode.RECORDINGS,
+        ExitCode.NOT_PROVEN,
+        ExitCode.NOTHING_RAN,
+    )
+    found = set(codes)
+    return next((code for code in order if code in found), ExitCode.PASS)
+
+
+def _error(error: Mapping[str, Any], facts: CellFacts) -> Judgement:
+    number = jsonfile.number(error, "exit_code")
+    code = ExitCode(number) if number in set(ExitCode) else ExitCode.INTERNAL
+    also = f"; {facts.counts.words()}" if facts.counts.total else ""
+    return Judgement(
+        exit_code=code, reason=f"{error.get('message', 'it failed')}{also}", hint=jsonfile.text(error, "hint")
+    )
+
+
+def _died(code: int, facts: CellFacts) -> Judgement | None:
+    """pytest that ended in another way than by finishing: a crash, `os._exit` in a test, the kernel's memory killer."""
+    log = facts.log
+    finished = log.exitstatus is not None if log.present else facts.counts.total > 0
+    # With these it may end before its plugins are told that anything began.
+    early = code in (_INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS) and not log.tests
+    if finished or early or facts.collect_only:
+        return None
+    seen = len(log.tests)
+    expected = f" of {len(log.collected)}" if log.collected is not None else ""
+    last = f", the last one {list(log.tests)[-1]}" if log.tests else ""
+    return Judgement(
+        exit_code=ExitCode.TESTS,
+        reason=f"pytest {describe_exit(code)} without finishing: {seen}{expected} tests have a result{last}",
+        hint="a test that calls os._exit, a crash in an extension, or too little memory; see pytest.log",
+    )
+
+
+_INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS = 2, 3, 4, 5
+
+# pytest's exit codes that mean the same whatever was seen before.
+_NAMED = {
+    _INTERNAL: Judgement(
+        exit_code=ExitCode.TESTS, reason="pytest met an internal error (exit code 3)", hint="see pytest.log"
+    ),
+    _USAGE: Judgement(
+        exit_code=ExitCode.USAGE,
+        reason="pytest did not understand its command line or configuration (exit code 4)",
+        hint="see pytest.log",
+    ),
+    _NO_TESTS: Judgement(
+        exit_code=ExitCode.NOTHING_RAN,
+        reason="no test was collected (pytest exit code 5)",
+        hint="check --suite, --file and --pattern: `--collect-only` lists what they select",
+    ),
+}
+
+
+def _pytest(code: int, facts: CellFacts) -> Judgement:
+    if code in _NAMED:
+        return _NAMED[code]
+    if code == 0:
+        return Judgement(exit_code=ExitCode.PASS) if facts.collect_only else _green(facts)
+    if code == 1:
+        return _failed(facts)
+    if code == _INTERRUPTED and not facts.log.tests:
+        return Judgement(
+            exit_code=ExitCode.TESTS,
+            reason="the tests could not be collected (pytest exit code 2)",
+            hint="an import error in a test or a conftest; see pytest.log",
+        )
+    how = "was interrupted (exit code 2)" if code == _INTERRUPTED else describe_exit(code)
+    return Judgement(exit_code=ExitCode.TESTS, reason=f"pytest {how}; {facts.counts.words()}")
+
+
+def _green(facts: CellFacts) -> Judgement:
+    """pytest says that all is well: everything else has to agree."""
+    counts, log = facts.counts, facts.log
+    lost = len(log.collected or ()) - counts.total
+    for wrong, code, reason in (
+        (
+            counts.failed or counts.errors,
+            ExitCode.NOT_PROVEN,
+            f"pytest exited with 0, yet its log has {counts.words()}",
+        ),
+        (not counts.total, ExitCode.NOTHING_RAN, "no test has a result"),
+        (counts.total == counts.skipped, ExitCode.NOTHING_RAN, f"nothing ran: {counts.words()}"),
+        (log.exitstatus, ExitCode.NOT_PROVEN, f"pytest exited with 0, yet its session ended with {log.exitstatus}"),
+        (lost > 0, ExitCode.NOT_PROVEN, f"{lost} collected tests have no result"),
+        (facts.misses, ExitCode.RECORDINGS, f"{_calls(len(facts.misses))} had no recording"),
+    ):
+        if wrong:
+            return Judgement(exit_code=code, reason=reason)
+    return _unused(facts) or Judgement(exit_code=ExitCode.PASS)
+
+
+def _failed(facts: CellFacts) -> Judgement:
+    bad = [entry for entry in facts.log.tests.values() if entry.outcome in (Outcome.FAILED, Outcome.ERROR)]
+    counts = facts.counts
+    if not bad and not counts.failed and not counts.errors:
+        return _unused(facts) or Judgement(
+            exit_code=ExitCode.TESTS, reason="pytest failed although no test did (exit code 1)", hint="see pytest.log"
+        )
+    if bad and all(is_miss(entry, facts.misses) for entry in bad):
+        tests = "1 test" if len(bad) == 1 else f"{len(bad)} tests"
+        return Judgement(
+            exit_code=ExitCode.RECORDINGS,
+            reason=f"only recordings are at fault: {_calls(len(facts.misses))} in {tests} had no recording",
+        )
+    return Judgement(exit_code=ExitCode.TESTS, reason=counts.words())
+
+
+def _unused(facts: CellFacts) -> Judgement | None:
+    unused = jsonfile.number(facts.log.calls or {}, "unused")
+    if not facts.strict or not unused:
+        return None
+    files = jsonfile.strings(facts.log.calls or {}, "unused_files")
+    return Judgement(
+        exit_code=ExitCode.RECORDINGS,
+        reason=f"{unused} recordings of tests that passed were not used (--strict)",
+        hint="\n".join(files[:10]) or None,
+    )
+
+
+def _calls(number: int) -> str:
+    return "1 provider call" if number == 1 else f"{number} provider calls"

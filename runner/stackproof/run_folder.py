@@ -1,0 +1,82 @@
+"""The folder of a run: made, kept for a while, and the leftovers of runs that were killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+from stackproof.evidence import jsonfile
+from stackproof.stack import lifetime, proctable
+
+KEPT = 20
+_OWNER = "owner.json"
+
+
+def make(run_dir: Path) -> None:
+    """Make the folder, write who owns it, and keep version control away from `.stackproof`."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    ignore = run_dir.parent.parent / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+    own = proctable.entry(os.getpid())
+    jsonfile.write(
+        run_dir / _OWNER,
+        {"host": socket.gethostname(), "pid": os.getpid(), "started": 0 if own is None else own.started},
+    )
+
+
+def release(run_dir: Path) -> None:
+    """Give the folder up: its run has torn everything down."""
+    (run_dir / _OWNER).unlink(missing_ok=True)
+
+
+def sweep(runs: Path) -> tuple[str, ...]:
+    """End what runs left whose process was killed; one line for each run that left something.
+
+    Only runs of this host, whose owner is gone, and only processes of this user that carry the run's id.
+    """
+    lines = []
+    for owner in sorted(runs.glob(f"*/{_OWNER}")):
+        data = jsonfile.read(owner) or {}
+        if data.get("host") != socket.gethostname() or _alive(data):
+            continue
+        run_id = owner.parent.name
+        # An id is short; with the folder of its cell it is this project's, and nobody else's.
+        cells = sorted(owner.parent.glob("cells/*"))
+        ended = {pid for cell in cells for pid in lifetime.end_marked(*markers(run_id, cell))}
+        if ended:
+            lines.append(f"run {run_id} was killed; ended {len(ended)} of its processes")
+        owner.unlink(missing_ok=True)
+    return tuple(lines)
+
+
+def markers(run_id: str, cell_dir: Path) -> tuple[str, ...]:
+    """What every process of a cell has in its environment."""
+    return (f"STACKPROOF_RUN_ID={run_id}", f"STACKPROOF_RUN_DIR={cell_dir.absolute()}")
+
+
+def prune(runs: Path, *, keep: int = KEPT) -> None:
+    """Remove all but the newest `keep` run folders; one that is still owned stays."""
+    folders = [folder for folder in runs.iterdir() if folder.is_dir() and not folder.is_symlink()]
+    folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+    for folder in folders[keep:]:
+        if not (folder / _OWNER).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _alive(owner: dict[str, object]) -> bool:
+    pid = owner.get("pid")
+    if not isinstance(pid, int):
+        return False
+    if proctable.available():
+        found = proctable.entry(pid)
+        return found is not None and found.running and found.started == owner.get("started")
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,210 @@
+"""What a person sees of a run: a live bar on a terminal, plain lines with the same words elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from stackproof import __version__
+from stackproof.errors import ExitCode
+from stackproof.evidence import jsonfile
+from stackproof.evidence.testlog import TestEntry
+from stackproof.judge import Judgement
+from stackproof.namespace import Seal
+from stackproof.plan import Cell, Plan
+from stackproof.progress import Progress
+from stackproof.recorder.mode import Mode
+from stackproof.stack.process import shown
+
+_PLAIN_EVERY = 15.0
+_FAILURES_SHOWN = 20
+_LINES_OF_A_FAILURE = 60
+
+
+class Screen:
+    """Prints a run to `console`; `live` is whether a bar that redraws itself can be used."""
+
+    def __init__(self, console: Console, *, live: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._live = live
+        self._clock = clock
+        self._bar: Bar | None = None
+        self._step = 0
+        self._last_line = 0.0
+        self._began = 0.0
+
+    def line(self, text: str = "") -> None:
+        """One line as it is: nothing in it is taken for markup, and nothing is wrapped."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True, emoji=False)
+
+    def header(self, plan: Plan) -> None:
+        """What runs, and where each choice came from."""
+        options = plan.options
+        self.line(f"stackproof {__version__} · run {plan.run_id} · {options.inference_mode}")
+        rows = [
+            ("suite", _names(cell.suite.name for cell in plan.cells), options.origin("suite")),
+            ("setup", _names(cell.setup.name for cell in plan.cells), _setup_origin(plan)),
+            ("stack", _names(cell.stack_config for cell in plan.cells), options.origin("stack_config")),
+        ]
+        width = max(len(value) for _, value, _ in rows) + 4
+        for word, value, origin in rows:
+            self.line(f"  {word:<6} {value:<{width}}{origin}")
+        for setup in dict.fromkeys(cell.setup.name for cell in plan.cells):
+            folder = plan.project / options.recording_dir / setup
+            if Mode.parse(options.inference_mode) is not Mode.LIVE:
+                number, size = _folder(folder)
+                self.line(f"  from   {options.recording_dir}/{setup}, {_plural(number, 'file')}, {_bytes(size)}")
+
+    def ready(self, event: Mapping[str, Any]) -> None:
+        """A stack or service answers."""
+        log = jsonfile.text(event, "log")
+        where = f"   log {shown(Path(log))}" if log else ""
+        self.line(f"● {event['name']} ready in {event['seconds']:.1f} s at {event['url']}{where}")
+
+    def begin(self, cell: Cell) -> None:
+        """The tests of `cell` are about to run."""
+        self._step, self._began = 0, self._clock()
+        self._last_line = self._began
+        if self._live:
+            self._bar = Bar(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=20),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[words]}"),
+                TimeElapsedColumn(),
+                console=self._console,
+                transient=True,
+            )
+            self._bar.add_task(cell.suite.name, total=None, words="")
+            self._bar.start()
+
+    def progress(self, cell: Cell, progress: Progress) -> None:
+        """Show how far it is: in the bar, or as a line for every tenth or every 15 s."""
+        if self._bar is not None:
+            self._bar.update(
+                self._bar.task_ids[0], total=progress.total or None, completed=progress.done, words=progress.words()
+            )
+            return
+        now = self._clock()
+        step = progress.done * 10 // progress.total if progress.total else 0
+        # The last tenth is the line that `end` prints.
+        if (step > self._step and step < 10) or (progress.total and now - self._last_line >= _PLAIN_EVERY):
+            self._step, self._last_line = step, now
+            self.line(
+                f"{cell.suite.name} {progress.done}/{progress.total}  {progress.counts.words()}"
+                f"  {now - self._began:.1f} s"
+            )
+
+    def end(self, cell: Cell, progress: Progress) -> None:
+        """The tests have ended."""
+        took = self._clock() - self._began
+        self.clear()
+        total = max(progress.total, progress.done)
+        if total:
+            bar = f"{'━' * 20} " if self._live else ""
+            self.line(f"{cell.suite.name} {bar}{progress.done}/{total}  {progress.words()}  {took:.1f} s")
+
+    def clear(self) -> None:
+        """Take the bar away; nothing happens when there is none."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def failures(self, entries: Sequence[TestEntry], misses: Sequence[Mapping[str, Any]], log: Path) -> None:
+        """Every failure with its text, or with the miss behind it; each miss once."""
+        missed = {str(miss.get("test_id")) for miss in misses}
+        for entry in [entry for entry in entries if entry.nodeid not in missed][:_FAILURES_SHOWN]:
+            self.line(f"✗ {entry.nodeid}")
+            lines = (entry.text or "").rstrip().splitlines()
+            for text in lines[-_LINES_OF_A_FAILURE:]:
+                self.line(f"  {text}")
+        if len(entries) > _FAILURES_SHOWN:
+            self.line(f"  … and more: {len(entries)} in all, see {shown(log)}")
+        said: set[str] = set()
+        for miss in misses:
+            message = str(miss.get("message", "")).strip("\n")
+            if message in said:
+                continue
+            said.add(message)
+            if message.startswith("✗"):
+                self.line(message)
+                continue
+            self.line(f"✗ {miss.get('test_id') or miss.get('scope') or 'outside of any test'}")
+            for text in message.splitlines():
+                self.line(f"  {text.rstrip()}")
+
+    def calls(self, cell: Cell, calls: Mapping[str, Any] | None, sealed: str, seal: Seal) -> None:
+        """The provider calls, and what kept the rest of the world away."""
+        if calls is None:
+            return
+        kinds = ["replayed", "recorded", "missed", "unused"]
+        kinds += [kind for kind in ("live", "refused", "late") if calls.get(kind)]
+        numbers = ", ".join(f"{calls.get(kind) or 0} {kind}" for kind in kinds)
+        match sealed:
+            case "namespace":
+                by = "; sealed (network namespace)"
+            case "tripwire":
+                why = f" ({seal.reason})" if seal.reason else ""
+                by = f"; guarded in Python only: child processes and C extensions are not{why}"
+            case _:
+                by = "; not sealed" if cell.inference_mode is Mode.REPLAY else ""
+        self.line(f"provider calls: {numbers}{by}")
+
+    def recordings(self, cell: Cell, calls: Mapping[str, Any] | None, folder: str) -> None:
+        """What a run that records has written."""
+        if calls is None or not cell.inference_mode.records:
+            return
+        dropped = calls.get("not_promoted") or 0
+        left = f"; {dropped} not kept, their tests did not pass" if dropped else ""
+        self.line(
+            f"recordings: {_plural(int(calls.get('files') or 0), 'file')} in {folder}/{cell.setup.name}, "
+            f"{calls.get('recorded') or 0} calls recorded, {_bytes(int(calls.get('bytes') or 0))}{left}"
+        )
+
+    def conclusion(self, cell: Cell, judgement: Judgement, seconds: float, again: str) -> None:
+        """PASS, or what else it is; and how to have exactly this cell again."""
+        word = _WORDS.get(judgement.exit_code, "FAIL")
+        reason = f": {judgement.reason}" if judgement.reason else ""
+        self.line(f"{word}  {cell.title} in {seconds:.1f} s{reason}")
+        if judgement.exit_code is not ExitCode.PASS:
+            for text in (judgement.hint or "").splitlines():
+                self.line(f"  {text}")
+            self.line(f"  again: {again}")
+
+
+_WORDS = {
+    ExitCode.PASS: "PASS",
+    ExitCode.NOTHING_RAN: "NOTHING RAN",
+    ExitCode.NOT_PROVEN: "NOT PROVEN",
+    ExitCode.SIGINT: "STOPPED",
+    ExitCode.SIGTERM: "STOPPED",
+}
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _setup_origin(plan: Plan) -> str:
+    return plan.options.origin("setup") if plan.options.setup else f"of the suite, in {plan.cells[0].suite.source.name}"
+
+
+def _folder(folder: Path) -> tuple[int, int]:
+    sizes = [path.stat().st_size for path in folder.rglob("*.json")]
+    return len(sizes), sum(sizes)
+
+
+def _plural(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _bytes(number: int) -> str:
+    return (
+        f"{number} bytes" if number < 1000 else f"{number / 1000:.0f} kB" if number < 1e6 else f"{number / 1e6:.1f} MB"
+    )

@@ -1,0 +1,89 @@
+"""Runs pytest over the tests of a cell, with a deadline and an orderly way to stop it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackproof.interrupts import Interrupts
+from stackproof.options import RunOptions
+from stackproof.stack.process import Process
+
+# Seconds that pytest gets to tear fixtures down and write its report after it was asked to stop.
+STOP_WITHIN = 30.0
+_STEP = 0.05
+
+# Arguments with which pytest talks to the terminal by itself.
+_INTERACTIVE = frozenset({"-s", "--capture=no", "--pdb", "--trace"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteEnd:
+    """How pytest ended: `code` as `subprocess` gives it. timed_out: the suite's deadline passed."""
+
+    code: int
+    timed_out: bool = False
+    killed: bool = False
+
+
+def talks(options: RunOptions) -> bool:
+    """Whether pytest writes to the terminal itself, and may read from it."""
+    return options.verbose or options.collect_only or bool(_INTERACTIVE.intersection(options.pytest_args))
+
+
+def arguments(options: RunOptions, paths: Sequence[str], cell_dir: Path) -> list[str]:
+    """The command line of pytest; what the caller gave behind `--` comes last and wins."""
+    command = [sys.executable, "-m", "pytest", "-p", "stackproof"]
+    command += [f"--junitxml={cell_dir / 'junit.xml'}", "-o", "junit_family=xunit2"]
+    if options.pattern is not None:
+        command += ["-k", options.pattern]
+    if options.workers is not None:
+        command += ["-n", options.workers]
+    if options.collect_only:
+        command += ["--collect-only", "-q"]
+    if options.verbose:
+        command.append("-v")
+    return [*command, *paths, *options.pytest_args]
+
+
+def run(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    project: Path,
+    log: Path | None,
+    timeout: float,
+    interrupts: Interrupts,
+) -> SuiteEnd:
+    """Run `command` until it ends, `timeout` seconds have passed, or somebody asks us to stop.
+
+    To stop, it gets SIGINT once: pytest then tears down and writes its report. After 30 s, or at a second request, it
+    is killed. Whatever it left running is ended too. log: None lets it use our terminal.
+    """
+    process = Process(
+        name="pytest", command=command, environment=environment, cwd=project, log=log, interactive=log is None
+    )
+    deadline = time.monotonic() + timeout
+    timed_out = False
+    stop_until: float | None = None
+    killed = False
+    try:
+        interrupts.check()
+        process.start()
+        while (code := process.poll()) is None:
+            now = time.monotonic()
+            if stop_until is None and (interrupts.first is not None or now >= deadline):
+                timed_out = interrupts.first is None
+                stop_until = now + STOP_WITHIN
+                process.signal(signal.SIGINT)
+            elif stop_until is not None and (now >= stop_until or interrupts.count > 1) and not killed:
+                killed = True
+                process.stop(grace=0)
+            time.sleep(_STEP)
+    finally:
+        process.stop()
+    return SuiteEnd(code=code, timed_out=timed_out, killed=killed)
