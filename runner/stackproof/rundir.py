@@ -5,20 +5,22 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-RUNS = Path(".stackproof/runs")
+from stackproof import run_folder
+from stackproof.plan import RUNS
 
 
-def new_run_id() -> str:
-    """Six hexadecimal digits."""
-    return secrets.token_hex(3)
+def new_run_id(project: Path) -> str:
+    """Six hexadecimal digits that no kept run of the project has."""
+    while True:
+        run_id = secrets.token_hex(3)
+        if not (project / RUNS / run_id).exists():
+            return run_id
 
 
 def new_run_dir(project: Path) -> Path:
-    """Make a new run folder below `project` and return it."""
-    while True:
-        folder = project / RUNS / new_run_id()
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return folder
+    """Make a run folder below `project` that nobody owns any longer, drop the oldest ones, and return it."""
+    folder = project.absolute() / RUNS / new_run_id(project)
+    run_folder.make(folder)
+    run_folder.prune(folder.parent)
+    run_folder.release(folder)
+    return folder

@@ -66,7 +66,6 @@ def check(project: Path, argv: Sequence[str], run_dir: Path) -> TypecheckFacts:
     content = typecheck.to_json(
         facts,
         command=["python", *command[1:]],
-        roots=roots,
         commit=source.commit,
         dirty=source.dirty,
         policy=digests.policy(project),

@@ -274,6 +274,6 @@ def _outcome(marks: Iterable[tuple[str, Mapping[str, str]]], attributes: Mapping
 def _skip(mark: Mapping[str, str]) -> Outcome:
     if mark.get("type") == "pytest.xfail":
         return Outcome.XFAILED
-    if mark.get("message", "").startswith("xfail-marked test passes unexpectedly"):
+    if mark.get("type") == "pytest.xpass" or mark.get("message", "").startswith("xfail-marked test passes"):
         return Outcome.XPASSED
     return Outcome.SKIPPED

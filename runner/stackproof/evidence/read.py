@@ -48,7 +48,7 @@ class CellFacts:
     suite_digest: str | None = None
     recordings_digest: str | None = None
     exit_code: int | None = None
-    signal: int | None = None
+    signal: str | None = None
     error: CellError | None = None
     sealed: str | None = None
     report: Report = field(default_factory=lambda: Report(path=Path("junit.xml")))
@@ -106,7 +106,7 @@ def _cell(folder: Path, report_digest: str | None) -> CellFacts:
         suite_digest=jsonfile.text(digests, "suite"),
         recordings_digest=jsonfile.text(digests, "recordings"),
         exit_code=_integer(result.get("exit_code")),
-        signal=_integer(result.get("signal")),
+        signal=None if result.get("signal") is None else str(result["signal"]),
         error=_error(result.get("error")),
         sealed=jsonfile.text(result, "sealed"),
         report=junit.read(folder / "junit.xml"),

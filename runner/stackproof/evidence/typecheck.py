@@ -43,7 +43,8 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TypecheckFacts:
-    """files: the source files that mypy checked. unchecked: Python files below the roots that it did not.
+    """files: the source files that mypy checked. roots: the paths that it was given. unchecked: Python files below
+    the roots that it did not check.
 
     reason: why this is a tool failure, None when it is none.
     """
@@ -52,6 +53,7 @@ class TypecheckFacts:
     exit_code: int
     files: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
     messages: tuple[Message, ...] = ()
     reason: str | None = None
     commit: str | None = None
@@ -96,6 +98,7 @@ def interpret(*, exit_code: int, stdout: str, stderr: str, project: Path, roots:
         exit_code=exit_code,
         files=files,
         unchecked=tuple(sorted(_present(project, roots) - set(files))),
+        roots=tuple(roots),
         messages=tuple(messages),
         reason=reason,
     )
@@ -122,6 +125,7 @@ def read(path: Path) -> TypecheckFacts | None:
         exit_code=exit_code,
         files=jsonfile.strings(data, "files"),
         unchecked=jsonfile.strings(data, "unchecked"),
+        roots=jsonfile.strings(data, "roots"),
         messages=messages,
         reason=jsonfile.text(data, "reason"),
         commit=jsonfile.text(data, "commit"),

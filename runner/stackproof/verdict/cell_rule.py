@@ -1,0 +1,266 @@
+"""The rule for one cell: it ran, here and now, to its end, and exactly the expected tests did what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from stackproof.errors import ExitCode
+from stackproof.evidence.manifest import Damage
+from stackproof.evidence.outcomes import Outcome, count
+from stackproof.evidence.read import CellError, CellFacts, Evidence
+from stackproof.verdict.current import Current, short
+from stackproof.verdict.expected import Expectation
+from stackproof.verdict.policy import CellPolicy, Policy, Required, SourceRule
+from stackproof.verdict.records import Finding, Rule, failed, not_proven, remark
+from stackproof.verdict.tests_of import TestFact, Tests
+from stackproof.verdict.waiving import waiver_for, words
+
+_PROVES = (
+    "every expected test ran against this stack to its end, with every provider call answered from a recording, "
+    "and did what was expected of it"
+)
+_EXCLUDES = (
+    "what the providers answer today, what no test asks, and timing; "
+    "evidence that was rewritten together with its manifest"
+)
+_PYTEST_CODES = {
+    2: "pytest was interrupted or could not collect (exit code 2)",
+    3: "pytest broke internally (exit code 3)",
+    4: "pytest could not start, for instance because a conftest.py does not import (exit code 4)",
+    5: "pytest found no test (exit code 5)",
+}
+
+
+def cell_rule(
+    wanted: CellPolicy, *, policy: Policy, evidence: Evidence, current: Current, tests: Tests, twin: str | None
+) -> Rule:
+    """Weigh one cell. `tests` are its joined tests; `twin` names an earlier cell with the very same report file."""
+    cell = evidence.cells.get(wanted.id)
+    folder = f"cells/{wanted.id}"
+    findings: list[Finding] = []
+    good = ""
+    if cell is None:
+        findings.append(not_proven("it did not run"))
+    else:
+        good = _good(tests)
+        findings += _error(cell.error)
+        findings += _untouched(folder, evidence.manifest.damage)
+        findings += _belongs(cell, wanted, policy, evidence, current)
+        if twin is not None:
+            findings.append(not_proven(f"its report is a copy of that of {twin}; it counts once"))
+        findings += _ended(cell)
+        findings += [not_proven(problem.text) for problem in cell.report.problems]
+        if cell.log.present and cell.report.cases:
+            findings += [not_proven(text) for text in tests.contradictions]
+        findings += _failures(wanted, policy, current, tests)
+        findings += _exit_code(cell, tests)
+        findings += _executed(wanted, policy, current, cell, tests)
+        findings += _as_expected(wanted.id, current.expected.get(wanted.id), cell, tests)
+        findings += _offline(cell)
+    absent = cell is None or (cell.error is not None and cell.error.exit_code == ExitCode.DOCKER)
+    return Rule(
+        id=f"cell:{wanted.id}",
+        title=wanted.title,
+        good=good,
+        findings=tuple(findings),
+        proves=_PROVES,
+        excludes=_EXCLUDES,
+        evidence=tuple(f"{folder}/{name}" for name in ("result.json", "junit.xml", "tests.jsonl")),
+        again=(cell.command if cell is not None else None) or _again(wanted),
+        blocking=wanted.required is Required.ALWAYS or current.insist or not absent,
+    )
+
+
+def _good(tests: Tests) -> str:
+    return f"{count(fact.outcome for fact in tests.facts).words()}, as expected"
+
+
+def _again(wanted: CellPolicy) -> str:
+    return f"nox -s integration -- --suite {wanted.suite} --setup {wanted.setup} --stack-config {wanted.stack}"
+
+
+def _error(error: CellError | None) -> Iterator[Finding]:
+    if error is not None:
+        match error.exit_code:
+            case ExitCode.STACK_START:
+                yield failed(error.message, exit_code=ExitCode.STACK_START)
+            case ExitCode.TESTS:  # the suite hung, or what had to follow it went wrong
+                yield failed(error.message)
+            case _:
+                yield not_proven(error.message)
+
+
+def _untouched(folder: str, damage: Iterable[Damage]) -> Iterator[Finding]:
+    for each in damage:
+        if each.path.startswith(f"{folder}/"):
+            yield not_proven(damage_words(each))
+
+
+def damage_words(damage: Damage) -> str:
+    """One difference between the run folder and its manifest, as a sentence."""
+    match damage.kind.value:
+        case "missing":
+            return f"{damage.path} is listed in the manifest and gone"
+        case "changed":
+            return f"{damage.path} was changed after the run"
+        case "unlisted":
+            return f"{damage.path} is not listed in the manifest"
+        case _:
+            return "the run has no manifest that can be read"
+
+
+def _belongs(
+    cell: CellFacts, wanted: CellPolicy, policy: Policy, evidence: Evidence, current: Current
+) -> Iterator[Finding]:
+    if not cell.result:
+        yield not_proven("result.json is missing or cannot be read")
+        return
+    if (cell.suite, cell.setup) != (wanted.suite, wanted.setup):
+        yield not_proven(f"its evidence is of suite {cell.suite} with setup {cell.setup}")
+    if cell.inference_mode != "replay":
+        yield not_proven(f"it ran in mode {cell.inference_mode}, not in replay")
+    if evidence.manifest.run_id is not None and cell.run_id != evidence.manifest.run_id:
+        yield not_proven(f"its evidence is of run {cell.run_id}, the manifest of run {evidence.manifest.run_id}")
+    yield from belongs_to_source(cell.commit, cell.dirty, policy, current)
+    if cell.policy != current.policy:
+        yield not_proven("its evidence was made under another policy")
+    if cell.suite_digest != current.suites.get(wanted.id):
+        yield not_proven("the suite's files have changed since")
+    if cell.recordings_digest != current.recordings.get(wanted.id):
+        yield not_proven("the recordings have changed since")
+
+
+def belongs_to_source(commit: str | None, dirty: bool, policy: Policy, current: Current) -> Iterator[Finding]:
+    """Whether evidence is of this commit, and of nothing but this commit where the policy says so."""
+    if commit != current.commit:
+        yield not_proven(f"its evidence is of commit {short(commit)}, this is {short(current.commit)}")
+    elif dirty and policy.source is SourceRule.COMMITTED:
+        yield not_proven("its evidence was made with changes that are not committed")
+
+
+def _ended(cell: CellFacts) -> Iterator[Finding]:
+    if cell.signal is not None:
+        yield not_proven(f"the run was ended by {cell.signal}")
+    if cell.exit_code is None:
+        yield not_proven("pytest did not end by itself")
+    if not cell.log.present:
+        yield not_proven("tests.jsonl is missing")
+        return
+    if cell.log.damaged:
+        yield not_proven(f"tests.jsonl holds {cell.log.damaged} lines that are no events")
+    if cell.log.exitstatus is None:
+        yield not_proven("the test session never finished")
+    elif cell.exit_code is not None and cell.log.exitstatus != cell.exit_code:
+        yield not_proven(f"pytest ended with {cell.exit_code}, its session with {cell.log.exitstatus}")
+    if cell.log.collected is None:
+        yield not_proven("pytest never said which tests it collected")
+    elif without := sorted(set(cell.log.collected) - cell.log.tests.keys()):
+        yield not_proven(f"{len(without)} collected tests have no outcome: {_list(without)}")
+
+
+def _failures(wanted: CellPolicy, policy: Policy, current: Current, tests: Tests) -> Iterator[Finding]:
+    for fact in tests.facts:
+        if fact.outcome.bad:
+            waiver = waiver_for(fact.name, wanted.id, policy.waivers, current.today)
+            if waiver is None:
+                yield failed(f"{fact.name} {_verb(fact)}{_because(fact)}")
+            else:
+                yield remark(f"waived: {fact.name}: {words(waiver)}")
+
+
+def _exit_code(cell: CellFacts, tests: Tests) -> Iterator[Finding]:
+    bad = [fact.name for fact in tests.facts if fact.outcome.bad]
+    match cell.exit_code:
+        case None:
+            return
+        case 0 if bad:
+            yield not_proven(f"pytest ended with exit code 0, and {len(bad)} tests failed: {_list(bad)}")
+        case 1 if not bad:
+            yield not_proven("pytest ended with exit code 1, and no test in the report failed")
+        case 0 | 1:
+            return
+        case ExitCode.RECORDINGS:
+            yield failed("only the recordings are at fault (exit code 6)", exit_code=ExitCode.RECORDINGS)
+        case code:
+            yield not_proven(_PYTEST_CODES.get(code, f"pytest ended with exit code {code}"))
+
+
+def _executed(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
+    if not tests.facts:
+        yield not_proven("no test ran")
+        return
+    executed = [
+        fact
+        for fact in tests.facts
+        if fact.outcome.executed
+        and not (fact.outcome.bad and waiver_for(fact.name, wanted.id, policy.waivers, current.today))
+    ]
+    if all(fact.outcome is Outcome.SKIPPED for fact in tests.facts):
+        yield not_proven(f"all {len(tests.facts)} tests were skipped")
+    elif not executed:
+        yield not_proven("every test was skipped or is waived")
+    if cell.log.present and not cell.log.tests:
+        yield not_proven("the log names no test")
+
+
+def _as_expected(name: str, expectation: Expectation | None, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
+    if expectation is None:
+        yield not_proven(f"ci/expected/{name}.json does not say which tests must run (stackproof policy update)")
+        return
+    if cell.log.collected is None:
+        return
+    collected = set(cell.log.collected)
+    for missing in sorted(expectation.nodeids - collected):
+        yield failed(f"{missing} is expected and was not collected")
+    for unexpected in sorted(collected - expectation.nodeids):
+        yield failed(f"{unexpected} is not in ci/expected/{name}.json (stackproof policy update)")
+    for fact in tests.facts:
+        yield from _skip(fact, expectation)
+
+
+def _skip(fact: TestFact, expectation: Expectation) -> Iterator[Finding]:
+    expected = expectation.skips.get(fact.name)
+    match fact.outcome:
+        case Outcome.SKIPPED if expected is None:
+            yield failed(f"{fact.name} is skipped and was not before{_because(fact)}")
+        case Outcome.SKIPPED if expected != (fact.reason or ""):
+            yield failed(f"{fact.name} is skipped for another reason{_because(fact)}; expected: {expected}")
+        case Outcome.SKIPPED:
+            yield remark(f"skipped as expected: {fact.name}{_because(fact)}")
+        case Outcome.XFAILED if fact.name not in expectation.xfails:
+            yield failed(f"{fact.name} is newly marked as an expected failure{_because(fact)}")
+        case Outcome.XPASSED:
+            yield remark(f"passes although it is marked as an expected failure: {fact.name}")
+        case Outcome.PASSED | Outcome.FLAKY if expected is not None:
+            yield remark(f"runs although its skip is expected: {fact.name}")
+        case _:
+            return
+
+
+def _offline(cell: CellFacts) -> Iterator[Finding]:
+    for kind, words_ in (
+        ("recorded", "provider calls were recorded"),
+        ("live", "provider calls went out live"),
+        ("refused", "connections to the network were refused"),
+    ):
+        number = (cell.log.calls or {}).get(kind, 0)
+        if number:
+            yield failed(f"{number} {words_} in replay")
+
+
+def _verb(fact: TestFact) -> str:
+    return "failed" if fact.outcome is Outcome.FAILED else "ended with an error"
+
+
+def _because(fact: TestFact) -> str:
+    said = (fact.text if fact.outcome.bad else fact.reason) or fact.reason or ""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    # pytest puts the sentence that matters behind an E.
+    line = next((line[1:].strip() for line in lines if line.startswith("E ")), lines[0] if lines else "")
+    return f": {line[:200]}" if line else ""
+
+
+def _list(names: Iterable[str], shown: int = 3) -> str:
+    listed = list(names)
+    more = f", and {len(listed) - shown} more" if len(listed) > shown else ""
+    return ", ".join(listed[:shown]) + more

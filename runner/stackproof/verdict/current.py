@@ -1,0 +1,31 @@
+"""What the project is now: evidence must belong to exactly this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from stackproof.verdict.expected import Expectation
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Current:
+    """commit: None without Git. suites, recordings: digests by cell id. expected: by cell id, None where no file is.
+
+    today: the day on which waivers are looked at. insist: cells that are wanted only where available are wanted here.
+    """
+
+    commit: str | None
+    dirty: bool
+    policy: str
+    today: date
+    suites: Mapping[str, str] = field(default_factory=dict)
+    recordings: Mapping[str, str] = field(default_factory=dict)
+    expected: Mapping[str, Expectation | None] = field(default_factory=dict)
+    insist: bool = False
+
+
+def short(commit: str | None) -> str:
+    """A commit as people read it."""
+    return commit[:7] if commit else "no commit"

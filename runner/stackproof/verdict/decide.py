@@ -1,0 +1,57 @@
+"""The verdict as a pure function: no file, no clock, no environment."""
+
+from __future__ import annotations
+
+from stackproof.evidence.read import CellFacts, Evidence
+from stackproof.verdict.cell_rule import cell_rule
+from stackproof.verdict.check_rules import benchmark_rule, types_rule
+from stackproof.verdict.current import Current
+from stackproof.verdict.policy import Policy
+from stackproof.verdict.records import Rule, Verdict
+from stackproof.verdict.run_rules import evidence_rule, flaky_rule, recordings_rule, sealed_rule, source_rule
+from stackproof.verdict.tests_of import Tests, tests_of
+from stackproof.verdict.waiving import waivers_rule
+
+
+def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
+    """Compare what the policy expects of `current` with what was found. Rules come in the policy's order."""
+    wanted = [cell.id for cell in policy.cells]
+    cells = {name: evidence.cells[name] for name in wanted if name in evidence.cells}
+    tests = {name: tests_of(cell) for name, cell in cells.items()}
+    damage = evidence.manifest.damage
+    rules: list[Rule] = [source_rule(policy, evidence, current), evidence_rule(wanted, evidence)]
+    for cell in policy.cells:
+        joined = tests.get(cell.id, Tests(facts=(), contradictions=()))
+        rules.append(
+            cell_rule(cell, policy=policy, evidence=evidence, current=current, tests=joined, twin=_twin(cell.id, cells))
+        )
+    if policy.typecheck is not None:
+        rules.append(types_rule(policy.typecheck, evidence.typecheck, policy, current, damage))
+    rules += [benchmark_rule(each, evidence.benchmark, policy, current, damage) for each in policy.benchmarks]
+    rules += [
+        recordings_rule(policy.recordings, cells, evidence),
+        sealed_rule(policy.sealed, cells),
+        flaky_rule(policy.flaky_allowed, tests),
+    ]
+    if (waivers := waivers_rule(policy.waivers, tests, current.today)) is not None:
+        rules.append(waivers)
+    return Verdict(
+        rules=tuple(rules),
+        run_id=evidence.manifest.run_id,
+        commit=current.commit,
+        dirty=current.dirty,
+        policy=current.policy,
+        started=min((cell.started for cell in cells.values() if cell.started), default=None),
+        stopped=max((cell.stopped for cell in cells.values() if cell.stopped), default=None),
+        as_of=current.today.isoformat(),
+    )
+
+
+def _twin(name: str, cells: dict[str, CellFacts]) -> str | None:
+    """The earlier cell whose report is byte for byte the same: a report proves one cell."""
+    for earlier, cell in cells.items():
+        if earlier == name:
+            return None
+        if cell.report_digest is not None and name in cells and cell.report_digest == cells[name].report_digest:
+            return earlier
+    return None

@@ -1,0 +1,70 @@
+"""`ci/expected/<cell>.json`: the tests that a cell must have run, and which of them may be skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stackproof.errors import UsageError
+from stackproof.evidence import jsonfile
+
+FOLDER = Path("ci/expected")
+SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Expectation:
+    """nodeids: every test that must be collected. skips: node id -> reason. xfails: tests that may fail as marked."""
+
+    nodeids: frozenset[str]
+    skips: Mapping[str, str] = field(default_factory=dict)
+    xfails: frozenset[str] = frozenset()
+
+
+def load(project: Path, cell: str) -> Expectation | None:
+    """What is expected of a cell; None when there is no file. UsageError when the file is something else."""
+    path = project / FOLDER / f"{cell}.json"
+    if not path.is_file():
+        return None
+    data = jsonfile.read(path)
+    nodeids = data.get("nodeids") if data else None
+    skips = data.get("skips", {}) if data else None
+    xfails = data.get("xfails", []) if data else None
+    if (
+        data is None
+        or data.get("schema") != SCHEMA
+        or not _texts(nodeids)
+        or not _texts(xfails)
+        or not isinstance(skips, dict)
+        or not _texts(list(skips.values()))
+    ):
+        raise UsageError(
+            f"{FOLDER.as_posix()}/{cell}.json is no list of expected tests",
+            hint="write it anew from a run that you have looked at: stackproof policy update RUN_DIR",
+        )
+    return Expectation(
+        nodeids=frozenset(jsonfile.strings(data, "nodeids")),
+        skips=skips,
+        xfails=frozenset(jsonfile.strings(data, "xfails")),
+    )
+
+
+def save(project: Path, cell: str, expectation: Expectation) -> Path:
+    """Write what is expected of a cell, sorted, and return the file."""
+    path = project / FOLDER / f"{cell}.json"
+    jsonfile.write(
+        path,
+        {
+            "schema": SCHEMA,
+            "cell": cell,
+            "nodeids": sorted(expectation.nodeids),
+            "skips": dict(sorted(expectation.skips.items())),
+            "xfails": sorted(expectation.xfails),
+        },
+    )
+    return path
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -1,0 +1,247 @@
+"""`ci/release.yaml`: what must be there before a release, as frozen records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from stackproof.catalog.yaml_source import LinedDict, Section, read
+from stackproof.suggest import did_you_mean
+
+PATH = Path("ci/release.yaml")
+VERSION = 1
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class Required(StrEnum):
+    """Whether a cell may be absent where its stack cannot run (Docker on a laptop)."""
+
+    ALWAYS = "always"
+    WHERE_AVAILABLE = "where-available"
+
+
+class SourceRule(StrEnum):
+    """Which source evidence must belong to."""
+
+    COMMITTED = "committed"
+    ANY = "any"
+
+
+class SealedRule(StrEnum):
+    """Whether the proof that no packet left the machine is insisted on, or said."""
+
+    NAMESPACE = "namespace"
+    SAID = "said"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellPolicy:
+    """One cell that must have run in replay. `stack` as in `--stack-config`: `server:reference`."""
+
+    suite: str
+    setup: str
+    stack: str
+    required: Required = Required.ALWAYS
+
+    @property
+    def id(self) -> str:
+        """The name of its folder, and of its file below `ci/expected/`."""
+        return f"{self.suite}-{self.setup}-{self.stack.replace(':', '-')}"
+
+    @property
+    def title(self) -> str:
+        """How people read it."""
+        return f"{self.suite} × {self.setup} × {self.stack}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TypecheckPolicy:
+    """paths: what mypy is given. every_file: each Python file below them must be among the checked ones."""
+
+    paths: tuple[str, ...]
+    every_file: bool = True
+    at_least: int | None = None
+    exactly: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchmarkPolicy:
+    """gate: how many times its floor a turn may take. samples: pairs that must have been measured."""
+
+    name: str
+    gate: float
+    samples: int = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordingsPolicy:
+    """How many of each may be, over all cells; None does not look."""
+
+    missed: int = 0
+    unused: int | None = 0
+    damaged: int = 0
+    late: int | None = None
+    not_promoted: int | None = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiver:
+    """A failing test that is known and borne for a while. `expires` is the last day it holds. cell: None is every."""
+
+    test: str
+    reason: str
+    owner: str
+    expires: date
+    cell: str | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """The whole file."""
+
+    cells: tuple[CellPolicy, ...]
+    source: SourceRule = SourceRule.COMMITTED
+    sealed: SealedRule = SealedRule.SAID
+    recordings: RecordingsPolicy = RecordingsPolicy()
+    typecheck: TypecheckPolicy | None = None
+    benchmarks: tuple[BenchmarkPolicy, ...] = ()
+    flaky_allowed: int = 0
+    waivers: tuple[Waiver, ...] = ()
+
+
+def load(project: Path) -> Policy:
+    """Read the project's policy; UsageError with file and line for everything that is wrong in it."""
+    file = read(project / PATH, what="the release policy", shown=PATH.as_posix())
+    file.only("version", "cells", "source", "sealed", "recordings", "typecheck", "benchmarks", "flaky", "waivers")
+    if file.integer("version", minimum=1) != VERSION:
+        file.fail(f"the release policy must say 'version: {VERSION}'", key="version")
+    cells = tuple(_cell(section) for section in _items(file, "cells", "cell"))
+    if not cells:
+        file.fail("the release policy lists no cell, so nothing could be proven", key="cells")
+    ids = [cell.id for cell in cells]
+    if doubled := next((each for each in ids if ids.count(each) > 1), None):
+        file.fail(f"cell {doubled!r} is listed twice", key="cells")
+    flaky = file.section("flaky", "'flaky'")
+    if flaky is not None:
+        flaky.only("allowed")
+    return Policy(
+        cells=cells,
+        source=_choice(file, "source", SourceRule, SourceRule.COMMITTED),
+        sealed=_choice(file, "sealed", SealedRule, SealedRule.SAID),
+        recordings=_recordings(file.section("recordings", "'recordings'")),
+        typecheck=_typecheck(file.section("typecheck", "'typecheck'")),
+        benchmarks=tuple(_benchmarks(file.section("benchmarks", "'benchmarks'"))),
+        flaky_allowed=(flaky.integer("allowed", minimum=0) or 0) if flaky is not None else 0,
+        waivers=tuple(_waiver(section, ids) for section in _items(file, "waivers", "waiver")),
+    )
+
+
+def _cell(section: Section) -> CellPolicy:
+    section.only("suite", "setup", "stack", "required")
+    stack = section.required_text("stack")
+    mode, colon, name = stack.partition(":")
+    if not (mode and colon and name):
+        section.fail(f"stack {stack!r} must be a mode and a name, as 'server:reference'", key="stack")
+    return CellPolicy(
+        suite=section.required_text("suite"),
+        setup=section.required_text("setup"),
+        stack=stack,
+        required=_choice(section, "required", Required, Required.ALWAYS),
+    )
+
+
+def _typecheck(section: Section | None) -> TypecheckPolicy | None:
+    if section is None:
+        return None
+    section.only("paths", "every_file", "at_least", "exactly")
+    paths = section.texts("paths")
+    if not paths:
+        section.fail("'typecheck' lacks 'paths'", key="paths")
+    return TypecheckPolicy(
+        paths=paths,
+        every_file=section.boolean("every_file", default=True),
+        at_least=section.integer("at_least", minimum=1),
+        exactly=section.integer("exactly", minimum=1),
+    )
+
+
+def _benchmarks(section: Section | None) -> Iterator[BenchmarkPolicy]:
+    for name, inner in section.sections("benchmark") if section is not None else ():
+        inner.only("gate", "samples")
+        gate = inner.data.get("gate")
+        if not isinstance(gate, int | float) or isinstance(gate, bool) or not 1 <= gate < float("inf"):
+            inner.fail(f"{inner.what} needs a 'gate', a ratio of at least 1", key="gate")
+        samples = inner.integer("samples", minimum=6)
+        yield BenchmarkPolicy(name=name, gate=float(gate), samples=20 if samples is None else samples)
+
+
+def _recordings(section: Section | None) -> RecordingsPolicy:
+    if section is None:
+        return RecordingsPolicy()
+    section.only("missed", "unused", "damaged", "late", "not_promoted")
+
+    def limit(key: str) -> int | None:
+        return section.integer(key, minimum=0)
+
+    default = RecordingsPolicy()
+    return RecordingsPolicy(
+        missed=limit("missed") or 0,
+        unused=limit("unused") if "unused" in section.data else default.unused,
+        damaged=limit("damaged") or 0,
+        late=limit("late"),
+        not_promoted=limit("not_promoted") if "not_promoted" in section.data else default.not_promoted,
+    )
+
+
+def _waiver(section: Section, cells: list[str]) -> Waiver:
+    section.only("test", "cell", "reason", "owner", "expires")
+    cell = section.text("cell")
+    if cell is not None and cell not in cells:
+        section.fail(f"waiver for a cell that is not listed: {cell!r}{did_you_mean(cell, cells)}", key="cell")
+    return Waiver(
+        test=section.required_text("test"),
+        reason=section.required_text("reason"),
+        owner=section.required_text("owner"),
+        expires=_day(section, "expires"),
+        cell=cell,
+        line=section.data.line,
+    )
+
+
+def _day(section: Section, key: str) -> date:
+    value = section.data.get(key)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        section.fail(f"{key!r} in {section.what} must be a day, as 2030-12-31", key=key)
+
+
+def _choice(section: Section, key: str, kind: type[Choice], default: Choice) -> Choice:
+    text = section.text(key)
+    if text is None:
+        return default
+    try:
+        return kind(text)
+    except ValueError:
+        known = ", ".join(each.value for each in kind)
+        section.fail(f"{key!r} in {section.what} must be one of: {known}; not {text!r}", key=key)
+
+
+def _items(section: Section, key: str, kind: str) -> Iterator[Section]:
+    value = section.data.get(key)
+    if value is None:
+        return
+    if not isinstance(value, list):
+        section.fail(f"{key!r} must be a list", key=key)
+    for number, item in enumerate(value, 1):
+        if not isinstance(item, LinedDict):
+            section.fail(f"{kind} {number} must be a mapping", key=key)
+        yield Section(what=f"{kind} {number}", shown=section.shown, data=item)

@@ -1,0 +1,173 @@
+"""The rules over a whole run: its evidence, its source, its recordings, its seal, its flaky tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from stackproof.errors import ExitCode
+from stackproof.evidence.manifest import DamageKind
+from stackproof.evidence.outcomes import Outcome
+from stackproof.evidence.read import CellFacts, Evidence
+from stackproof.verdict.cell_rule import damage_words
+from stackproof.verdict.current import Current, short
+from stackproof.verdict.policy import Policy, RecordingsPolicy, SealedRule, SourceRule
+from stackproof.verdict.records import Finding, Rule, failed, not_proven, remark
+from stackproof.verdict.tests_of import Tests
+
+AGAIN = "nox -s verify_release"
+
+
+def source_rule(policy: Policy, evidence: Evidence, current: Current) -> Rule:
+    """What was weighed is one commit, and the evidence was made of it."""
+    findings: list[Finding] = []
+    say = not_proven if policy.source is SourceRule.COMMITTED else remark
+    if current.commit is None:
+        findings.append(say("there is no Git commit that the evidence could belong to"))
+    if current.dirty:
+        findings.append(say("there are changes that are not committed"))
+    manifest = evidence.manifest
+    if manifest.run_id is not None:
+        if manifest.commit != current.commit:
+            findings.append(
+                not_proven(f"the run is of commit {short(manifest.commit)}, this is {short(current.commit)}")
+            )
+        if manifest.dirty and not current.dirty:
+            findings.append(say("the run was made with changes that were not committed"))
+        if manifest.policy != current.policy:
+            findings.append(not_proven("the run was made under another policy"))
+    return Rule(
+        id="source",
+        title="source",
+        good=f"commit {short(current.commit)}",
+        findings=tuple(findings),
+        proves="everything was made of this commit, under the policy that lies beside it",
+        excludes="who wrote the commit, and whether its policy asks for enough",
+        evidence=("manifest.json",),
+        again=AGAIN,
+    )
+
+
+def evidence_rule(wanted: Iterable[str], evidence: Evidence) -> Rule:
+    """Nothing that the run wrote is missing or altered."""
+    manifest = evidence.manifest
+    findings = [not_proven(damage_words(damage)) for damage in manifest.damage]
+    extra = sorted(set(evidence.cells) - set(wanted))
+    if extra:
+        findings.append(remark(f"cells that the policy does not ask for were not weighed: {', '.join(extra)}"))
+    if not manifest.files and not any(damage.kind is DamageKind.NO_MANIFEST for damage in manifest.damage):
+        findings.append(not_proven("the manifest lists no file"))
+    return Rule(
+        id="evidence",
+        title="evidence",
+        good=f"{len(manifest.files)} files, as the manifest lists them",
+        findings=tuple(findings),
+        proves="every file that the run listed is there, unchanged, and none was added",
+        excludes="that files and manifest were not rewritten together: the manifest is not signed",
+        evidence=("manifest.json",),
+        again=AGAIN,
+    )
+
+
+def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], evidence: Evidence) -> Rule:
+    """The recordings are whole, and are the ones that the tests need."""
+    findings = [
+        not_proven(f"{cell.id} does not say what it did with its recordings")
+        for cell in cells.values()
+        if cell.log.calls is None
+    ]
+    for kind, limit in (
+        ("missed", limits.missed),
+        ("unused", limits.unused),
+        ("late", limits.late),
+        ("not_promoted", limits.not_promoted),
+    ):
+        findings += _beyond(kind, limit, cells.values())
+    facts = evidence.recordings
+    damaged = sorted({text for cell in cells.values() for text in cell.damaged} | set(facts.damaged if facts else ()))
+    if len(damaged) > limits.damaged:
+        findings += [failed(f"damaged: {text}", exit_code=ExitCode.RECORDINGS) for text in damaged]
+    if facts is None:
+        findings.append(not_proven("the recordings were not looked at"))
+    if not cells:
+        findings.append(not_proven("no cell used them"))
+    replayed = sum(_number(cell, "replayed") for cell in cells.values())
+    unused = sum(_number(cell, "unused") for cell in cells.values())
+    files = f"{facts.files} files, " if facts else ""
+    return Rule(
+        id="recordings",
+        title="recordings",
+        good=f"{files}{replayed} calls replayed, 0 missed, {unused} unused, {len(damaged)} damaged",
+        findings=tuple(findings),
+        proves="each provider call of the tests has its recording, and each recording of a passing test was asked for",
+        excludes="that providers still answer so; files of tests that were not run",
+        evidence=("checks/recordings.json", *(f"cells/{name}/tests.jsonl" for name in cells)),
+        again=AGAIN,
+    )
+
+
+def _beyond(kind: str, limit: int | None, cells: Iterable[CellFacts]) -> Iterator[Finding]:
+    by_cell = {cell: number for cell in cells if (number := _number(cell, kind))}
+    if limit is not None and sum(by_cell.values()) > limit:
+        for cell, number in by_cell.items():
+            files = (cell.log.calls or {}).get("unused_files") if kind == "unused" else None
+            named = f": {', '.join(map(str, files[:3]))}" if isinstance(files, list) and files else ""
+            words = kind.replace("_", " ")
+            yield failed(f"{number} {words} in {cell.id}{named}", exit_code=ExitCode.RECORDINGS)
+
+
+def _number(cell: CellFacts, kind: str) -> int:
+    value = (cell.log.calls or {}).get(kind, 0)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def sealed_rule(wanted: SealedRule, cells: Mapping[str, CellFacts]) -> Rule:
+    """No packet left the machine."""
+    say = not_proven if wanted is SealedRule.NAMESPACE else remark
+    findings: list[Finding] = []
+    for cell in cells.values():
+        match cell.sealed:
+            case "namespace":
+                continue
+            case "tripwire":
+                findings.append(
+                    say(f"{cell.id} had the tripwire alone, which does not see child processes and C extensions")
+                )
+            case _:
+                findings.append(say(f"nothing kept {cell.id} off the network"))
+    if not cells:
+        findings.append(not_proven("no cell ran"))
+    everywhere = "network namespace in every cell"
+    proven = len(cells) - len(findings)
+    return Rule(
+        id="sealed",
+        title="sealed",
+        good=everywhere if not findings else f"network namespace in {proven} of {len(cells)} cells",
+        findings=tuple(findings),
+        proves="where the namespace was in force, the kernel let no packet out of the machine",
+        excludes="cells that had the tripwire alone",
+        evidence=tuple(f"cells/{name}/outcome.json" for name in cells),
+        again=AGAIN,
+    )
+
+
+def flaky_rule(allowed: int, tests: Mapping[str, Tests]) -> Rule:
+    """Tests that passed only when they ran again."""
+    flaky = [
+        f"{fact.name} in {cell}"
+        for cell, found in tests.items()
+        for fact in found.facts
+        if fact.outcome is Outcome.FLAKY
+    ]
+    findings = [remark(text) for text in flaky]
+    if len(flaky) > allowed:
+        findings = [failed(f"{len(flaky)} of {allowed} allowed: {', '.join(flaky)}")]
+    return Rule(
+        id="flaky",
+        title="flaky",
+        good=f"{len(flaky)} of {allowed} allowed" + (f": {', '.join(flaky)}" if flaky else ""),
+        findings=tuple(findings),
+        proves="how many tests passed only when they ran again",
+        excludes="tests that would waver in another run",
+        evidence=tuple(f"cells/{name}/tests.jsonl" for name in tests),
+        again=AGAIN,
+    )

@@ -1,0 +1,72 @@
+"""The verdict as a person sees it in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from stackproof.verdict.current import short
+from stackproof.verdict.records import Rule, State, Verdict
+
+_SHOWN = 5  # findings below a line; verdict.json and verdict.md have them all
+
+
+def lines(verdict: Verdict, run_dir: str) -> list[str]:
+    """All lines; `run_dir` is named as the place of the evidence."""
+    width = max((len(rule.title) for rule in verdict.rules), default=0)
+    dirty = " with changes" if verdict.dirty else ""
+    head = [f"RELEASE VERDICT  {verdict.state.value}", f"commit {short(verdict.commit)}{dirty}{_when(verdict)}"]
+    result = ["     ".join(head)]
+    for rule in verdict.rules:
+        result.append(f"  {mark(rule)} {rule.title.ljust(width)}  {rule.summary}".rstrip())
+        result += [f"      {text}" for text in _below(rule)]
+    result.append(f"{tally(verdict)}  Evidence {run_dir}")
+    for index, command in enumerate(verdict.again):
+        result.append(f"{'again: ' if index == 0 else '       '}{command}")
+    return result
+
+
+def mark(rule: Rule) -> str:
+    """One character for the state of a rule."""
+    match rule.state:
+        case State.PASS:
+            return "~" if rule.noted and rule.id in ("flaky", "waivers", "sealed", "source") else "✓"
+        case State.NOT_PROVEN:
+            return "?"
+        case State.FAIL:
+            return "✗"
+
+
+def tally(verdict: Verdict) -> str:
+    """`1 failed, 1 not proven.`"""
+    states = [rule.state for rule in verdict.rules]
+    words = {State.FAIL: "failed", State.NOT_PROVEN: "not proven", State.PASS: "green"}
+    named = [f"{states.count(state)} {word}" for state, word in words.items() if states.count(state)]
+    return f"{', '.join(named) or 'no rule'}."
+
+
+def _below(rule: Rule) -> Iterator[str]:
+    """Findings that the line itself does not tell."""
+    if rule.state is State.PASS:
+        wanted = [finding.text for finding in rule.findings] if mark(rule) == "~" else []
+    else:
+        bad = [finding for finding in rule.findings if finding.state is not State.PASS]
+        told = next(finding for finding in bad if finding.state is rule.state)
+        wanted = [finding.text for finding in bad if finding is not told]
+    yield from wanted[:_SHOWN]
+    if len(wanted) > _SHOWN:
+        yield f"… and {len(wanted) - _SHOWN} more in verdict.md"
+    if rule.state is State.NOT_PROVEN and not rule.blocking:
+        yield "wanted where available: said, and not counted"
+
+
+def _when(verdict: Verdict) -> str:
+    if verdict.started is None or verdict.stopped is None:
+        return ""
+    try:
+        first, last = datetime.fromisoformat(verdict.started), datetime.fromisoformat(verdict.stopped)
+        seconds = max(0, round((last - first).total_seconds()))
+    except (ValueError, TypeError):
+        return ""
+    minutes = f"{seconds // 60} min " if seconds >= 60 else ""
+    return f", {last:%Y-%m-%d %H:%M}, {minutes}{seconds % 60} s"

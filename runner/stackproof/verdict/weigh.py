@@ -1,0 +1,53 @@
+"""Weighs a run folder against what the project is now. Reads files and Git, runs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+
+from stackproof import catalog, options
+from stackproof.errors import UsageError
+from stackproof.evidence import digests, git
+from stackproof.evidence import read as evidence
+from stackproof.option_values import truthy
+from stackproof.verdict import expected, policy
+from stackproof.verdict.current import Current
+from stackproof.verdict.decide import decide
+from stackproof.verdict.policy import Policy
+from stackproof.verdict.records import Verdict
+
+
+def weigh(project: Path, run_dir: Path, *, environ: Mapping[str, str], today: date) -> Verdict:
+    """The verdict over `run_dir`, without running anything.
+
+    UsageError when there is no such folder, or the policy or an expectation cannot be read.
+    """
+    if not run_dir.is_dir():
+        raise UsageError(f"there is no run folder {run_dir}", hint="run folders lie in .stackproof/runs/")
+    rules = policy.load(project)
+    return decide(rules, evidence.read(run_dir), current(project, rules, environ=environ, today=today))
+
+
+def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: date) -> Current:
+    """What the project is now, as far as the policy asks. Suites that do not exist have no digest."""
+    suites = catalog.load(project).suites
+    source = git.state(project)
+    folder = recording_dir(project, environ)
+    return Current(
+        commit=source.commit,
+        dirty=source.dirty,
+        policy=digests.policy(project),
+        today=today,
+        suites={
+            cell.id: digests.suite(project, suites[cell.suite].roots) for cell in rules.cells if cell.suite in suites
+        },
+        recordings={cell.id: digests.recordings(folder, cell.setup) for cell in rules.cells},
+        expected={cell.id: expected.load(project, cell.id) for cell in rules.cells},
+        insist=truthy(environ.get("CI")),
+    )
+
+
+def recording_dir(project: Path, environ: Mapping[str, str]) -> Path:
+    """The folder that holds the recordings of all setups, from the same cascade as that of a run."""
+    return project / options.resolve({}, environ, project).recording_dir
