@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALIAS = "stackproof-scripted-tools"
-SHA256 = "c8bed5c58c8256cbe51369ce72ae2c6634c27d708a1b08580a147e7938cec917"
+SHA256 = "001b8836285d7cb7a270971e873d91c8abdbe70af33a3006a8def0a97340b35f"
 """Digest of the file that `write` makes, the same on every machine."""
 
 SENTENCE = ("This", " sentence", " is", " scripted,", " token", " by", " token.")
@@ -35,22 +35,24 @@ TOOL_CALL = (
     '"}}',
     "</tool_call>",
 )
-SAY, CALL, TURN, END = "<|say|>", "<|call|>", "<|turn|>", "<|end|>"
+# Names of our own: llama.cpp takes some common ones (`<|call|>`, `<|end|>`) for ends of generation, and aborts when it
+# meets one in the prompt while a grammar is in force (`tool_choice: required`).
+SAY, CALL, TURN, END = "<|stackproof_say|>", "<|stackproof_call|>", "<|stackproof_turn|>", "<|stackproof_end|>"
 
 # A tool call is due when get_weather is offered and the conversation does not end in a tool's result.
 # History is rendered the way the model writes it, since the server learns the syntax of tool calls from that.
 CHAT_TEMPLATE = """\
 {%- set offered = namespace(weather=false) -%}
 {%- if tools %}
-{{- '<|turn|>tools\\n' }}
+{{- '<|stackproof_turn|>tools\\n' }}
 {%- for tool in tools %}
 {{- tool | tojson + '\\n' }}
 {%- if tool.function is defined and tool.function.name == 'get_weather' %}{% set offered.weather = true %}{% endif %}
 {%- endfor %}
-{{- '<|end|>' }}
+{{- '<|stackproof_end|>' }}
 {%- endif %}
 {%- for message in messages %}
-{{- '<|turn|>' + message.role + '\\n' }}
+{{- '<|stackproof_turn|>' + message.role + '\\n' }}
 {%- if message.content is string %}{{- message.content }}
 {%- elif message.content %}
 {%- for part in message.content %}{% if part.text is defined %}{{- part.text }}{% endif %}{% endfor %}
@@ -63,11 +65,12 @@ CHAT_TEMPLATE = """\
 {{- '}</tool_call>' }}
 {%- endfor %}
 {%- endif %}
-{{- '<|end|>' }}
+{{- '<|stackproof_end|>' }}
 {%- endfor %}
 {%- if add_generation_prompt %}
-{{- '<|turn|>assistant\\n' }}
-{%- if offered.weather and messages[-1].role != 'tool' %}{{- '<|call|>' }}{% else %}{{- '<|say|>' }}{% endif %}
+{{- '<|stackproof_turn|>assistant\\n' }}
+{%- if offered.weather and messages[-1].role != 'tool' %}{{- '<|stackproof_call|>' }}
+{%- else %}{{- '<|stackproof_say|>' }}{% endif %}
 {%- endif %}
 """
 
@@ -80,7 +83,16 @@ _LEAD = 16.0  # times sqrt(_WIDTH), what RMS normalisation makes of a one-hot ve
 
 def vocabulary() -> tuple[list[str], list[int]]:
     """All tokens in the order of their ids, and their types (`gguf.TokenType`)."""
-    control = ["<unk>", "<s>", "</s>", SAY, CALL, TURN, END]
+    control = [
+        "<unk>",
+        "<s>",
+        "</s>",  # Names of our own: llama.cpp takes some common ones (`<|call|>`, `<|end|>`) for ends of generation, and aborts when it
+        # meets one in the prompt while a grammar is in force (`tool_choice: required`).
+        SAY,
+        CALL,
+        TURN,
+        END,
+    ]
     data = [f"<0x{byte:02X}>" for byte in range(256)]
     words = [piece.replace(" ", "\u2581") for piece in (*SENTENCE, *TOOL_CALL)]
     types = [gguf.TokenType.UNKNOWN, *[gguf.TokenType.CONTROL] * (len(control) - 1)]

@@ -139,6 +139,7 @@ async def _watch(front: Front, children: Sequence[Child], port: int) -> None:
 @contextlib.contextmanager
 def _children(models: Sequence[Model], api_key: str | None, environ: Mapping[str, str]) -> Iterator[list[Child]]:
     variables = {name: value for name, value in environ.items() if name != API_KEY_VARIABLE}
+    variables["GGML_NO_BACKTRACE"] = "1"  # a server that aborts would start a debugger first, for a second or more
     if api_key is not None:
         variables[API_KEY_VARIABLE] = api_key
     children: list[Child] = []
