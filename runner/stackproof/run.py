@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from stackproof import cell_file, cell_log, namespace, run_folder, suite
+from stackproof import cell_file, cell_log, namespace, plan_text, run_folder, suite
+from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, junit, manifest, testlog
 from stackproof.evidence.cell import write_result
@@ -90,15 +92,18 @@ def execute(
     environ: Mapping[str, str] | None = None,
     keep_going: bool = False,
 ) -> RunOutcome:
-    """Run every cell of `plan`, print to `console` (None: nothing), write the evidence, and say what became of it.
+    """Run every cell of `plan`, show it, write the evidence, and say what became of it.
 
-    environ: the caller's environment, ours when None. keep_going: also after a cell whose stack did not start.
-    NotProvenError when `--seal require` cannot be met. Only the main thread may call this: it takes SIGINT and SIGTERM
+    console: where to show it, standard output when None; with `--json` nothing is shown, and one object is printed
+    there at the end. environ: the caller's environment, ours when None. keep_going: also after a cell whose stack did
+    not start. NotProvenError when `--seal require` cannot be met. For the main thread only: it takes SIGINT and SIGTERM
     over, and hands them to the cell that runs.
     """
     caller = dict(os.environ if environ is None else environ)
-    shown = Console(quiet=True) if console is None else console
-    screen = Screen(shown, live=shown.is_terminal and not caller.get("CI") and not suite.talks(plan.options))
+    out = make_console(sys.stdout, caller) if console is None else console
+    screen = Screen(
+        Console(quiet=True) if plan.options.json else out, live=out.is_terminal and not suite.talks(plan.options)
+    )
     seal = namespace.decide(
         plan.options.seal, replay=Mode.parse(plan.options.inference_mode) is Mode.REPLAY, environment=caller
     )
@@ -108,9 +113,7 @@ def execute(
         for line in run_folder.sweep(plan.run_dir.parent):
             screen.line(line)
         run_folder.prune(plan.run_dir.parent)
-        jsonfile.write(plan.run_dir / "plan.json", _plan_facts(plan))
-        if not plan.options.collect_only:
-            screen.header(plan)
+        jsonfile.write(plan.run_dir / "plan.json", plan_text.facts(plan))
         with Interrupts() as interrupts:
             for cell in plan.cells:
                 outcomes.append(_Cell(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts).run())
@@ -120,12 +123,15 @@ def execute(
     finally:
         screen.clear()
         run_folder.release(plan.run_dir)
-    return RunOutcome(
+    result = RunOutcome(
         run_id=plan.run_id,
         run_dir=plan.run_dir,
         cells=tuple(outcomes),
         exit_code=worst(outcome.exit_code for outcome in outcomes),
     )
+    if plan.options.json:
+        Screen(out, live=False).line(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+    return result
 
 
 class _Cell:
@@ -271,18 +277,3 @@ class _Cell:
         self._screen.calls(self._cell, facts.log.calls, self._sealed(), self._seal)
         self._screen.recordings(self._cell, facts.log.calls, options.recording_dir)
         self._screen.conclusion(self._cell, judgement, seconds, again(self._cell, options))
-
-
-def _plan_facts(plan: Plan) -> dict[str, Any]:
-    options = asdict(plan.options)
-    # Values of --env may be secrets: names are enough to know what was asked for.
-    options["env"] = [text.partition("=")[0] for text in plan.options.env]
-    return {
-        "schema": 1,
-        "run_id": plan.run_id,
-        "cells": [
-            {"id": cell.id, "title": cell.title, "paths": list(cell.paths), "again": again(cell, plan.options)}
-            for cell in plan.cells
-        ],
-        "options": options,
-    }

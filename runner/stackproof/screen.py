@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from stackproof import __version__
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.testlog import TestEntry
 from stackproof.judge import Judgement
 from stackproof.namespace import Seal
-from stackproof.plan import Cell, Plan
+from stackproof.plan import Cell
 from stackproof.progress import Progress
 from stackproof.recorder.mode import Mode
 from stackproof.stack.process import shown
 
 _PLAIN_EVERY = 15.0
+_PLAIN_APART = 1.0
 _FAILURES_SHOWN = 20
 _LINES_OF_A_FAILURE = 60
 
@@ -42,24 +42,6 @@ class Screen:
     def line(self, text: str = "") -> None:
         """One line as it is: nothing in it is taken for markup, and nothing is wrapped."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True, emoji=False)
-
-    def header(self, plan: Plan) -> None:
-        """What runs, and where each choice came from."""
-        options = plan.options
-        self.line(f"stackproof {__version__} · run {plan.run_id} · {options.inference_mode}")
-        rows = [
-            ("suite", _names(cell.suite.name for cell in plan.cells), options.origin("suite")),
-            ("setup", _names(cell.setup.name for cell in plan.cells), _setup_origin(plan)),
-            ("stack", _names(cell.stack_config for cell in plan.cells), options.origin("stack_config")),
-        ]
-        width = max(len(value) for _, value, _ in rows) + 4
-        for word, value, origin in rows:
-            self.line(f"  {word:<6} {value:<{width}}{origin}")
-        for setup in dict.fromkeys(cell.setup.name for cell in plan.cells):
-            folder = plan.project / options.recording_dir / setup
-            if Mode.parse(options.inference_mode) is not Mode.LIVE:
-                number, size = _folder(folder)
-                self.line(f"  from   {options.recording_dir}/{setup}, {_plural(number, 'file')}, {_bytes(size)}")
 
     def ready(self, event: Mapping[str, Any]) -> None:
         """A stack or service answers."""
@@ -93,8 +75,9 @@ class Screen:
             return
         now = self._clock()
         step = progress.done * 10 // progress.total if progress.total else 0
-        # The last tenth is the line that `end` prints.
-        if (step > self._step and step < 10) or (progress.total and now - self._last_line >= _PLAIN_EVERY):
+        quiet = now - self._last_line
+        # The last tenth is the line that `end` prints; a quick suite needs no other.
+        if (self._step < step < 10 and quiet >= _PLAIN_APART) or (progress.total and quiet >= _PLAIN_EVERY):
             self._step, self._last_line = step, now
             self.line(
                 f"{cell.suite.name} {progress.done}/{progress.total}  {progress.counts.words()}"
@@ -185,19 +168,6 @@ _WORDS = {
     ExitCode.SIGINT: "STOPPED",
     ExitCode.SIGTERM: "STOPPED",
 }
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
-
-
-def _setup_origin(plan: Plan) -> str:
-    return plan.options.origin("setup") if plan.options.setup else f"of the suite, in {plan.cells[0].suite.source.name}"
-
-
-def _folder(folder: Path) -> tuple[int, int]:
-    sizes = [path.stat().st_size for path in folder.rglob("*.json")]
-    return len(sizes), sum(sizes)
 
 
 def _plural(number: int, word: str) -> str:
