@@ -83,16 +83,7 @@ _LEAD = 16.0  # times sqrt(_WIDTH), what RMS normalisation makes of a one-hot ve
 
 def vocabulary() -> tuple[list[str], list[int]]:
     """All tokens in the order of their ids, and their types (`gguf.TokenType`)."""
-    control = [
-        "<unk>",
-        "<s>",
-        "</s>",  # Names of our own: llama.cpp takes some common ones (`<|call|>`, `<|end|>`) for ends of generation, and aborts when it
-        # meets one in the prompt while a grammar is in force (`tool_choice: required`).
-        SAY,
-        CALL,
-        TURN,
-        END,
-    ]
+    control = ["<unk>", "<s>", "</s>", SAY, CALL, TURN, END]
     data = [f"<0x{byte:02X}>" for byte in range(256)]
     words = [piece.replace(" ", "\u2581") for piece in (*SENTENCE, *TOOL_CALL)]
     types = [gguf.TokenType.UNKNOWN, *[gguf.TokenType.CONTROL] * (len(control) - 1)]
