@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import enum
+from enum import StrEnum
 
 
-class Mode(str, enum.Enum):
+class Mode(StrEnum):
     """`--inference-mode`.
 
     live: nothing is installed. record: every call goes out and is written. replay: every call is answered from a

@@ -1,0 +1,1 @@
+"""What the pytest plugin is made of: the stack, scopes around tests, what is kept of their calls, what is told."""

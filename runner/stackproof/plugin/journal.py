@@ -1,0 +1,96 @@
+"""`tests.jsonl`: each test's outcome as it becomes known, for whoever watches or weighs the run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Journal:
+    """Writes the lines in the process that sees every report (the only one, or xdist's controller)."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._phases: dict[str, list[pytest.TestReport]] = {}
+        self._collected = False
+        self._attempt: dict[str, int] = {}
+        self.passed: dict[str, bool] = {}
+
+    def write(self, event: str, **facts: Any) -> None:
+        """Append one event."""
+        line = json.dumps({"event": event, **facts}, ensure_ascii=True)
+        os.write(self._handle, line.encode() + b"\n")
+
+    def collected(self, nodeids: Sequence[str]) -> None:
+        """The tests that are going to run; said once."""
+        if not self._collected:
+            self._collected = True
+            self.write("collected", nodeids=list(nodeids))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather the phases of a test; write it when its teardown is reported."""
+        if report.when not in ("setup", "call", "teardown"):
+            self._write_test(report.nodeid, [report])  # a worker crashed in this test
+            return
+        phases = self._phases.setdefault(report.nodeid, [])
+        phases.append(report)
+        if report.when == "teardown":
+            self._write_test(report.nodeid, self._phases.pop(report.nodeid))
+
+    def _write_test(self, nodeid: str, phases: list[pytest.TestReport]) -> None:
+        outcome = _outcome(phases)
+        attempt = self._attempt[nodeid] = self._attempt.get(nodeid, 0) + 1
+        self.passed[nodeid] = outcome in ("passed", "xpassed")
+        self.write(
+            "test",
+            nodeid=nodeid,
+            outcome=outcome,
+            duration=round(sum(report.duration for report in phases), 4),
+            reason=_reason(phases),
+            text=_text(phases),
+            attempt=attempt,
+        )
+
+    def close(self) -> None:
+        """No more events."""
+        os.close(self._handle)
+
+
+def _outcome(phases: Sequence[pytest.TestReport]) -> str:
+    """The worse of set-up, call and teardown."""
+    outcomes: list[str] = [report.outcome for report in phases]
+    if "rerun" in outcomes:  # pytest-rerunfailures: this attempt is going to be repeated
+        return "rerun"
+    for report in phases:
+        if report.failed:
+            return "failed" if report.when in ("call", "???") else "error"
+    for report in phases:
+        if hasattr(report, "wasxfail"):
+            return "xfailed" if report.skipped else "xpassed"
+    return "skipped" if "skipped" in outcomes else "passed"
+
+
+def _reason(phases: Sequence[pytest.TestReport]) -> str | None:
+    for report in phases:
+        if report.skipped:
+            if hasattr(report, "wasxfail"):
+                return str(report.wasxfail)
+            if isinstance(report.longrepr, tuple):
+                return str(report.longrepr[2]).removeprefix("Skipped: ")
+            return str(report.longrepr)
+    return None
+
+
+def _text(phases: Sequence[pytest.TestReport]) -> str | None:
+    texts = []
+    for report in phases:
+        if report.failed or report.outcome == "rerun":
+            texts.append(report.longreprtext)
+            texts += [content for title, content in report.sections if title.startswith("provider calls")]
+    return "\n".join(texts) or None

@@ -1,0 +1,140 @@
+"""Get at the stack from inside pytest: the one that the run has started, or one of our own when pytest runs alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackproof import catalog, cell_file, environment, options, plan, rundir
+from stackproof.catalog.records import StackMode
+from stackproof.recorder.settings import VARIABLE, Settings
+from stackproof.stack import ports, service, start
+from stackproof.stack.handle import StackHandle
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """A cell as this process sees it. `open_stack` starts the stack at the first call, `undo` ends what was started.
+
+    `alone`: pytest was called without a run around it. `variables` are what it has to set for its tests then.
+    """
+
+    settings: Settings
+    cell_dir: Path
+    open_stack: Callable[[], StackHandle]
+    undo: ExitStack
+    alone: bool
+    variables: Mapping[str, str]
+
+
+def within_run(environ: Mapping[str, str]) -> Opened:
+    """The cell that this process (or the one that started it) was told to run by its environment."""
+    settings = Settings.from_json(environ[VARIABLE])
+    cell_dir = Path(settings.run_dir)
+    undo = ExitStack()
+
+    def open_stack() -> StackHandle:
+        cell = _cell_of(cell_dir, environ)
+        if cell.mode is StackMode.LIBRARY:
+            return undo.enter_context(
+                start.start(cell=cell, environment=dict(os.environ), cell_dir=cell_dir, timeout=None, port=None)
+            )
+        return StackHandle(
+            name=cell.stack.name,
+            mode=cell.mode,
+            base_url=environ["STACKPROOF_API_BASE_URL"],
+            log=cell_dir / "stack.log",
+        )
+
+    return Opened(
+        settings=settings,
+        cell_dir=cell_dir,
+        open_stack=_once(open_stack),
+        undo=undo,
+        alone=False,
+        variables={},
+    )
+
+
+def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Opened:
+    """A cell of our own, from the options that environment and pyproject.toml give. Raises StackproofError.
+
+    A server starts at once, so that its address can be handed to the tests; workers of xdist find it there.
+    """
+    chosen = options.resolve({"workers": workers} if workers else {}, environ, project)
+    run_id = rundir.new_run_id(project)
+    planned = plan.make(chosen, catalog.load(project), project, run_id, caller=environ)
+    cell = planned.cells[0]
+    cell_dir = planned.run_dir / "cells" / cell.id
+    cell_dir.mkdir(parents=True)
+    cell_file.write(
+        cell_dir,
+        cell_file.CellOrder(run_id=run_id, cell_id=cell.id, project=project, orchestrator=os.getpid(), options=chosen),
+    )
+    undo = ExitStack()
+    service_url = None
+    if cell.service is not None:
+        running = undo.enter_context(
+            service.run(
+                cell.service,
+                environment=environ,
+                cell_dir=cell_dir,
+                run_id=run_id,
+                timeout=None,
+                say=print,
+                check=_never,
+            )
+        )
+        service_url = running.url
+    port = ports.free_port() if cell.mode is StackMode.SERVER else None
+    built = environment.build(
+        cell=cell,
+        options=chosen,
+        project=project,
+        run_id=run_id,
+        cell_dir=cell_dir,
+        caller=environ,
+        base_url=start.base_url(cell.stack, cell.mode, port),
+        service_url=service_url,
+    )
+
+    def open_stack() -> StackHandle:
+        return undo.enter_context(
+            start.start(cell=cell, environment=built.stack, cell_dir=cell_dir, timeout=None, port=port)
+        )
+
+    opener = _once(open_stack)
+    if cell.mode is not StackMode.LIBRARY:
+        opener()
+    return Opened(
+        settings=Settings.from_json(built.tests[VARIABLE]),
+        cell_dir=cell_dir,
+        open_stack=opener,
+        undo=undo,
+        alone=True,
+        variables=built.tests,
+    )
+
+
+def _cell_of(cell_dir: Path, environ: Mapping[str, str]) -> plan.Cell:
+    order = cell_file.read(cell_dir, environ)
+    planned = plan.make(order.options, catalog.load(order.project), order.project, order.run_id, caller=environ)
+    return next(cell for cell in planned.cells if cell.id == order.cell_id)
+
+
+def _never() -> None:
+    return
+
+
+def _once(make: Callable[[], StackHandle]) -> Callable[[], StackHandle]:
+    made: list[StackHandle] = []
+
+    def get() -> StackHandle:
+        if not made:
+            made.append(make())
+        return made[0]
+
+    return get

@@ -1,0 +1,123 @@
+"""Whose call it is, told to the recorder around each test and around the set-up and teardown of wider fixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import pytest
+
+from stackproof.recorder import install, scope
+from stackproof.recorder.brain import Brain
+from stackproof.recorder.scope import Scope
+
+SHARED_JOURNAL = "shared"
+
+
+class ScopeTracker:
+    """Hooks that put scopes in force."""
+
+    def __init__(self, brain: Brain, worker: str) -> None:
+        self._brain = brain
+        self._worker = worker
+        self._attempts: dict[str, int] = {}
+        self._item: pytest.Item | None = None
+        self.shared_of: dict[str, set[str]] = {}  # node id → shared scopes set up while it ran
+
+    def scope_of(self, nodeid: str) -> Scope:
+        """The scope of a test in its present attempt."""
+        return Scope(name=nodeid, test_id=nodeid, attempt=self._attempts.get(nodeid, 1))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """A test begins, or begins again."""
+        self._attempts[item.nodeid] = self._attempts.get(item.nodeid, 0) + 1
+        self._item = item
+        scope.set_process_scope(self.scope_of(item.nodeid))
+        return (yield from self._within(item))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """The test itself."""
+        return (yield from self._within(item))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Its teardown, and that of wider fixtures which end with it."""
+        try:
+            return (yield from self._within(item))
+        finally:
+            scope.set_process_scope(None)
+
+    def _within(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        with scope.use(self.scope_of(item.nodeid)):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """A fixture wider than a test has a scope of its own, in set-up and in teardown."""
+        if fixturedef.scope == "function" or self._item is None:
+            return (yield)
+        name = fixture_scope_name(fixturedef, request)
+        number = self._attempts[name] = self._attempts.get(name, 0) + 1
+        owner = Scope(name=name, test_id=self._item.nodeid, attempt=number, worker=self._worker)
+        self.shared_of.setdefault(self._item.nodeid, set()).add(name)
+        self._brain.ledger.note(SHARED_JOURNAL, {"scope": name})
+        outer = scope.current()
+        # Finalizers run last in, first out: this pair encloses what the fixture itself registers.
+        fixturedef.addfinalizer(lambda: self._leave(self._item))
+        scope.set_process_scope(owner)
+        try:
+            with scope.use(owner):
+                return (yield)
+        finally:
+            scope.set_process_scope(outer)
+            fixturedef.addfinalizer(lambda: self._enter(owner))
+
+    @staticmethod
+    def _enter(owner: Scope) -> None:
+        scope.enter(owner)
+        scope.set_process_scope(owner)
+
+    def _leave(self, item: pytest.Item | None) -> None:
+        inner = self.scope_of(item.nodeid) if item is not None else None
+        scope.enter(inner)
+        scope.set_process_scope(inner)
+
+
+class Suspender:
+    """Keeps the recorder out of tests that are not the suite's, when pytest runs both in one session."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root.rstrip("/") + "/"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Ask whether the recorder has a part in this test."""
+        if item.nodeid.startswith(self._root):
+            return (yield)
+        with install.suspended():
+            return (yield)
+
+
+def fixture_scope_name(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> str:
+    """`fixture:<base id>::<name>[param]`: the same for every test that uses it."""
+    name = f"fixture:{fixturedef.baseid}::{fixturedef.argname}"
+    if fixturedef.params is None:
+        return name
+    param = getattr(request, "param", None)
+    shown = param if isinstance(param, str | int | float | bool) else getattr(request, "param_index", 0)
+    return f"{name}[{shown}]"
+
+
+def shared_scopes_used(item: pytest.Item, also: Iterable[str]) -> set[str]:
+    """Name beginnings of the shared scopes that a test depends on: its fixtures', and what was set up in it."""
+    info = getattr(item, "_fixtureinfo", None)
+    found = set(also)
+    for definitions in getattr(info, "name2fixturedefs", {}).values():
+        for definition in definitions:
+            if definition.scope != "function":
+                found.add(f"fixture:{definition.baseid}::{definition.argname}")
+    return found

@@ -1,0 +1,127 @@
+"""One pytest process with the recorder in it, from the first hook to the last."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from stackproof.errors import ExitCode, StackproofError
+from stackproof.plugin import keeping, opening, tally
+from stackproof.plugin.journal import Journal
+from stackproof.plugin.keeping import Keeper, Kept
+from stackproof.plugin.scopes import ScopeTracker, Suspender
+from stackproof.recorder import install
+from stackproof.recorder.transports.httpx_family import ForeignPatchError
+from stackproof.stack.handle import STACK_KEY, StackHandle
+
+
+class PluginSession:
+    """Holds what belongs together in one process. A worker of xdist runs tests; its controller sees all reports."""
+
+    def __init__(self, config: pytest.Config, opened: opening.Opened) -> None:
+        self._config = config
+        self._opened = opened
+        self._worker = str(getattr(config, "workerinput", {}).get("workerid", ""))
+        self._outer: dict[str, str | None] = {}
+        for name, value in opened.variables.items():
+            self._outer[name] = os.environ.get(name)
+            os.environ[name] = value
+        try:
+            self._brain = install.install(opened.settings)
+        except ForeignPatchError as error:
+            raise StackproofError(str(error), hint="two recorders cannot share one transport: disable one") from error
+        self._tracker = ScopeTracker(self._brain, self._worker)
+        self._keeper = Keeper(self._brain, self._tracker)
+        self._journal = None if self._worker else Journal(opened.cell_dir / "tests.jsonl")
+        self._finished = False
+        self.summary: list[str] = []
+
+    @classmethod
+    def open(cls, config: pytest.Config, *, workers: str | None) -> PluginSession:
+        """Join the run that this process belongs to, or make one. Raises StackproofError."""
+        if "STACKPROOF_RECORDER" in os.environ and "STACKPROOF_CHILD" in os.environ:
+            return cls(config, opening.within_run(dict(os.environ)))
+        opened = opening.alone(config.rootpath, dict(os.environ), workers)
+        try:
+            return cls(config, opened)
+        except BaseException:
+            opened.undo.close()
+            raise
+
+    def register(self) -> None:
+        """Put the hooks and the way to the stack in place."""
+        self._config.stash[STACK_KEY] = self._stack
+        register = self._config.pluginmanager.register
+        register(self._tracker, "stackproof-scopes")
+        register(self._keeper, "stackproof-keeper")
+        if self._opened.alone:  # in a run every collected test is the suite's, wherever it lies
+            register(Suspender(self._opened.settings.integration_root), "stackproof-suspender")
+        if self._journal is not None:
+            register(self._journal, "stackproof-journal")
+
+    def _stack(self) -> StackHandle:
+        try:
+            return self._opened.open_stack()
+        except StackproofError as error:
+            hint = f"\n{error.hint}" if error.hint else ""
+            pytest.exit(f"stackproof: {error.message}{hint}", returncode=int(error.exit_code))
+
+    def collected(self, nodeids: Sequence[str]) -> None:
+        """The tests that are going to run."""
+        if self._journal is not None:
+            self._journal.collected(nodeids)
+
+    def finish(self, exitstatus: int) -> int | None:
+        """The tests are over; returns the exit status to use instead, if any. A worker leaves its counts behind."""
+        if self._finished:
+            return None
+        self._finished = True
+        kept = self._keeper.kept
+        if self._journal is None:
+            self._brain.ledger.note(
+                "kept",
+                {
+                    "written": kept.written,
+                    "removed": kept.removed,
+                    "not_promoted": kept.not_promoted,
+                    "in_flight": kept.still_in_flight,
+                },
+            )
+            return None
+        self._add_workers(kept)
+        passed = self._journal.passed
+        keeping.promote_shared(self._brain, kept, any_passed=any(passed.values()))
+        facts = tally.count(self._brain, kept, keeping.unused(self._brain, passed))
+        self._journal.write("calls", **facts)
+        self.summary = tally.lines(facts, self._brain.settings.mode)
+        status = None
+        if facts["unused"] and self._brain.settings.strict and exitstatus == 0:
+            status = int(ExitCode.RECORDINGS)
+        self._journal.write("finished", exitstatus=exitstatus if status is None else status)
+        return status
+
+    def _add_workers(self, kept: Kept) -> None:
+        entries: list[dict[str, Any]]
+        entries, _ = self._brain.ledger.read("kept")
+        for entry in entries:
+            kept.written += entry["written"]
+            kept.removed += entry["removed"]
+            kept.not_promoted += entry["not_promoted"]
+            kept.still_in_flight += entry["in_flight"]
+
+    def close(self) -> None:
+        """Stop the stack, take the recorder out, give the environment back."""
+        try:
+            self._opened.undo.close()
+        finally:
+            install.uninstall(self._brain)
+            if self._journal is not None:
+                self._journal.close()
+            for name, value in self._outer.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value

@@ -1,0 +1,58 @@
+"""Provider calls of a session as counts and as lines for a person."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from stackproof.plugin.keeping import Kept
+from stackproof.recorder.brain import Brain
+from stackproof.recorder.mode import Mode
+
+
+def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
+    """The facts of the `calls` event: counts by kind, distinct files and their bytes, what was left over."""
+    calls, _ = brain.ledger.read("calls")
+    kinds = Counter(str(call.get("kind")) for call in calls)
+    files = {str(call["file"]) for call in calls if call.get("file") and call.get("kind") == "replayed"}
+    late = [call for call in calls if call.get("late")]
+    return {
+        "replayed": kinds["replayed"],
+        "recorded": kinds["recorded"],
+        "missed": kinds["missed"],
+        "unused": len(unused_files),
+        "live": 0,
+        "refused": kinds["dropped"],
+        "late": len(late),
+        "bytes": sum(Path(file).stat().st_size for file in files if Path(file).exists()),
+        "files": len(files),
+        "written": kept.written,
+        "removed": kept.removed,
+        "not_promoted": kept.not_promoted,
+        "in_flight": kept.still_in_flight,
+        "unused_files": unused_files,
+        "unseen_hosts": sorted({f"{call['host']}:{call['port']}" for call in calls if call.get("kind") == "unseen"}),
+        "dropped": sorted({str(call.get("reason")) for call in calls if call.get("kind") == "dropped"}),
+        "sealed_by_hook": brain.settings.mode is Mode.REPLAY,
+    }
+
+
+def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
+    """What the terminal says at the end."""
+    counts = ", ".join(f"{facts[kind]} {kind}" for kind in ("replayed", "recorded", "missed", "unused"))
+    told = [f"provider calls: {counts} ({mode.value})"]
+    if mode.records:
+        told.append(f"recordings: {facts['written']} files written, {facts['removed']} removed")
+    if facts["not_promoted"]:
+        told.append(f"not kept: {facts['not_promoted']} recordings of tests that failed")
+    if facts["refused"]:
+        told.append(f"not kept: {facts['refused']} answers ({', '.join(facts['dropped'])})")
+    told += [f"not kept: a call of {test} was still in flight 5 s after the test ended" for test in facts["in_flight"]]
+    if facts["late"]:
+        told.append(f"late: {facts['late']} provider calls came after their test had ended")
+    if facts["unseen_hosts"]:
+        told.append(f"contacted and not recorded: {', '.join(facts['unseen_hosts'])}")
+    told += [f"unused: {os.path.relpath(file)}" for file in facts["unused_files"]]
+    return told

@@ -1,0 +1,129 @@
+"""The pytest plugin: the same tests run in a run of `stackproof`, under plain pytest, and one by one from an editor.
+
+It is installed for every pytest of an environment, so it does nothing, and imports nothing, before it is sure that
+there are integration tests of a Stackproof project to run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from stackproof.plugin.session import PluginSession
+
+_SESSION: pytest.StashKey[PluginSession] = pytest.StashKey()
+_SUITES = Path("tests") / "suites.yaml"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Offer the fixtures where they may be needed; in a run, begin at once."""
+    in_run = _in_run()
+    if not in_run and not (config.rootpath / _SUITES).is_file():
+        return
+    from stackproof import fixtures
+
+    if not config.pluginmanager.is_registered(fixtures):
+        config.pluginmanager.register(fixtures, "stackproof-fixtures")
+    if in_run and not config.option.collectonly:
+        _begin(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Alone with xdist, the controller starts the stack before it starts workers, which inherit its variables."""
+    config = session.config
+    if _in_run() or _is_worker(config) or not (config.rootpath / _SUITES).is_file():
+        return
+    if config.option.collectonly or not getattr(config.option, "numprocesses", None):
+        return
+    root = config.rootpath / _integration_root(config)
+    if any(_overlap(Path(config.invocation_params.dir, arg.partition("::")[0]), root) for arg in config.args):
+        _begin(config, workers=str(config.option.numprocesses))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Alone, the tests that were collected tell whether there is anything to do."""
+    config = session.config
+    if not (config.rootpath / _SUITES).is_file() or config.option.collectonly:
+        return
+    root = _integration_root(config).rstrip("/") + "/"
+    if _SESSION not in config.stash and any(item.nodeid.startswith(root) for item in session.items):
+        _begin(config)
+    if _SESSION in config.stash and not _is_worker(config) and not getattr(config.option, "numprocesses", None):
+        config.stash[_SESSION].collected([item.nodeid for item in session.items])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Under xdist the workers collect, all the same tests."""
+    if _SESSION in node.config.stash:
+        node.config.stash[_SESSION].collected(ids)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
+    """Keep what is to be kept, count, and tear down what was started here."""
+    result = yield
+    if _SESSION in session.config.stash:
+        status = session.config.stash[_SESSION].finish(int(session.exitstatus))
+        if status is not None:
+            session.exitstatus = status
+    return result
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say what was recorded, replayed, missed and left unused."""
+    if _SESSION in config.stash:
+        lines = config.stash[_SESSION].summary
+        if lines:
+            terminalreporter.write_sep("=", "stackproof")
+            for line in lines:
+                terminalreporter.write_line(line)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Whatever happened: nothing that was started or patched stays."""
+    if _SESSION in config.stash:
+        config.stash[_SESSION].close()
+
+
+def _begin(config: pytest.Config, *, workers: str | None = None) -> None:
+    from stackproof.errors import StackproofError
+    from stackproof.plugin.session import PluginSession
+
+    try:
+        session = PluginSession.open(config, workers=workers)
+    except StackproofError as error:
+        hint = f"\n  {error.hint}" if error.hint else ""
+        pytest.exit(f"stackproof: {error.message}{hint}", returncode=int(error.exit_code))
+    config.stash[_SESSION] = session
+    session.register()
+
+
+def _in_run() -> bool:
+    return "STACKPROOF_CHILD" in os.environ and "STACKPROOF_RECORDER" in os.environ
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def _integration_root(config: pytest.Config) -> str:
+    from stackproof import catalog
+    from stackproof.errors import StackproofError
+
+    try:
+        return catalog.load(config.rootpath).integration_root
+    except StackproofError as error:
+        pytest.exit(f"stackproof: {error.message}", returncode=int(error.exit_code))
+
+
+def _overlap(path: Path, root: Path) -> bool:
+    path, root = path.resolve(), root.resolve()
+    return path.is_relative_to(root) or root.is_relative_to(path)

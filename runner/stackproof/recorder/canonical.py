@@ -1,0 +1,69 @@
+"""One text for equal JSON values, and the refusal to read JSON that has no single meaning."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+
+class NotPlainJson(ValueError):  # noqa: N818 - it is a finding, not a failure
+    """The text is no JSON, or one that different readers read differently (duplicate keys, NaN, too deep)."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise NotPlainJson("duplicate key")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise NotPlainJson(f"{name} is not JSON")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise NotPlainJson(f"{text} is out of range")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float)
+
+
+def parse(raw: bytes | str) -> Any:
+    """Read JSON exactly; NotPlainJson for anything that would lose or invent something."""
+    try:
+        text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
+        return _DECODER.decode(text)
+    except NotPlainJson:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise NotPlainJson(str(error) or type(error).__name__) from None
+
+
+def compact(value: Any) -> str:
+    """JSON for the wire: no spaces, keys in their order, characters as they are."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def canonical(value: Any) -> str:
+    """Sorted keys, ASCII, no spaces; integers exact, floats by repr, -0.0 as 0.0; absent and null stay apart."""
+    text = _dump(value)
+    # The walk is dear and the case rare: only a text that shows a negative zero is walked.
+    return _dump(_without_negative_zero(value)) if "-0.0" in text else text
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def _without_negative_zero(value: Any) -> Any:
+    if isinstance(value, float):
+        return value + 0.0
+    if isinstance(value, list):
+        return [_without_negative_zero(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_negative_zero(item) for key, item in value.items()}
+    return value

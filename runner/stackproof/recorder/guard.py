@@ -1,0 +1,158 @@
+"""A tripwire on sockets: in replay nothing leaves this process, while recording nothing leaves it unseen.
+
+An audit hook sees what Python code does with sockets; child processes and C extensions pass below it. It names the host
+and the test. What proves that nothing left is a network namespace, which the runner provides where it can.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import announce, scope
+from .brain import Brain
+from .mode import Mode
+
+_LOOPBACK_NAMES = frozenset({"::1", "localhost", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
+_LOOPBACK_PREFIXES = ("127.", "::ffff:127.")
+_CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+_RESOLVING = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+_active: Callable[[], Brain | None] | None = None
+_added = False
+_own_ports: set[int] = set()
+
+
+class NetworkBlockedError(PermissionError):
+    """A connection in replay to somewhere that this run does not own."""
+
+
+def watch(active: Callable[[], Brain | None]) -> Callable[[], None]:
+    """Begin to watch for the brain that `active()` gives; returns the undo (Python keeps the hook, asleep)."""
+    global _active, _added  # noqa: PLW0603 - an audit hook is one per process and cannot be removed
+    _active = active
+    if not _added:
+        sys.addaudithook(_hook)
+        _added = True
+    return _sleep
+
+
+def _sleep() -> None:
+    global _active  # noqa: PLW0603 - see watch
+    _active = None
+
+
+def watch_uvloop(module: ModuleType) -> None:
+    """uvloop opens connections without Python's socket module: its own methods are asked instead."""
+    loop_class = module.Loop
+    for name in ("create_connection", "getaddrinfo", "sock_connect", "create_datagram_endpoint"):
+        original = getattr(loop_class, name, None)
+        if original is None or hasattr(original, "__stackproof__"):
+            continue
+        setattr(loop_class, name, _asking(original, name))
+
+
+def _asking(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        host, port = _address_of(name, args, kwargs)
+        if _active is not None and host is not None:
+            _check(_active(), host, port)
+        return original(self, *args, **kwargs)
+
+    method.__stackproof__ = True  # type: ignore[attr-defined]
+    return method
+
+
+def _address_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str | None, int | None]:
+    if name == "sock_connect":
+        address = args[1] if len(args) > 1 else None
+    elif name == "create_datagram_endpoint":
+        address = kwargs.get("remote_addr")
+    elif name == "getaddrinfo":
+        address = (args[0] if args else kwargs.get("host"), None)
+    else:
+        address = (kwargs.get("host", args[1] if len(args) > 1 else None), kwargs.get("port", (args + (None,) * 3)[2]))
+    return (address[0], address[1]) if isinstance(address, tuple) else (None, None)
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    if _active is None or not event.startswith("socket."):
+        return
+    if event in _CONNECTING:
+        address = args[1] if len(args) > 1 else None
+        if isinstance(address, tuple) and len(address) >= 2:
+            _check(_active(), address[0], address[1])
+    elif event in _RESOLVING:
+        if isinstance(args[0], str):
+            _check(_active(), args[0], None)
+    elif event == "socket.bind" and isinstance(args[1], tuple):
+        _own_ports.add(args[1][1])
+
+
+def _check(brain: Brain | None, host: Any, port: int | None) -> None:
+    if brain is None or not isinstance(host, str):
+        return
+    match brain.settings.mode:
+        case Mode.REPLAY:
+            if not _is_ours(brain, host, port):
+                _refuse(brain, host, port)
+        case Mode.RECORD | Mode.RECORD_IF_MISSING:
+            if not announce.is_announced() and (not _is_loopback(host) or brain.providers.is_provider_host(host, port)):
+                brain.ledger.note("calls", {"kind": "unseen", "host": host, "port": port, **_whose()})
+        case Mode.LIVE:
+            pass
+
+
+def _is_loopback(host: str) -> bool:
+    return host in _LOOPBACK_NAMES or host.startswith(_LOOPBACK_PREFIXES)
+
+
+def _is_ours(brain: Brain, host: str, port: int | None) -> bool:
+    if not _is_loopback(host):
+        return host == ""  # an empty name resolves to this machine
+    if port is None or os.environ.get("STACKPROOF_SEALED") == "namespace":
+        return True  # a name only; or nothing but this run can listen in here
+    if brain.settings.stack_url and port == urlsplit(brain.settings.stack_url).port:
+        return True
+    return port in _own_ports or _listener_is_ours(port)
+
+
+def _listener_is_ours(port: int) -> bool:
+    """Whether the process that listens on a loopback port belongs to our session (Linux; elsewhere: not known, yes)."""
+    from .listeners import pids_listening_on
+
+    pids = pids_listening_on(port)
+    if pids is None:
+        return True
+    ours = os.getsid(0)
+    for pid in pids:
+        try:
+            if os.getsid(pid) == ours or pid == os.getpid():
+                _own_ports.add(port)
+                return True
+        except ProcessLookupError:
+            continue
+    return not pids  # nobody listens: the connection is refused by the system, which tells the truth
+
+
+def _whose() -> dict[str, Any]:
+    owner = scope.current()
+    return {"scope": owner.name if owner else None, "test_id": owner.test_id if owner else None}
+
+
+def _refuse(brain: Brain, host: str, port: int | None) -> None:
+    whose = _whose()
+    where = f"{host}:{port}" if port is not None else host
+    text = (
+        f"a connection to {where} was blocked in replay (test {whose['test_id'] or 'none'})\n"
+        "  nothing may leave the process in replay; a provider is replayed when its URL is known to the setup "
+        "(`providers`) and called through httpx or httpx2"
+    )
+    brain.ledger.note("misses", {**whose, "attempt": 1, "kind": "network", "message": text, "request": None})
+    brain.ledger.note("calls", {"kind": "missed", "reason": "network", "host": where, **whose})
+    raise NetworkBlockedError(text)

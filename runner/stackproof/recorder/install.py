@@ -1,0 +1,87 @@
+"""Put the recorder into this process and take it out again, leaving everything as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+
+from . import guard, hooks, scope, threads
+from .brain import Brain
+from .mode import Mode
+from .settings import Settings
+from .transports import httpx_family
+
+# Installations nest: the innermost brain is asked, the patches are made once.
+_brains: list[Brain] = []
+_undo: list[Callable[[], None]] = []
+_suspended = 0
+
+
+def active() -> Brain | None:
+    """The brain in force in this process."""
+    return _brains[-1] if _brains and not _suspended else None
+
+
+@contextlib.contextmanager
+def suspended() -> Iterator[None]:
+    """Let every call pass as if nothing were installed, in the whole process."""
+    global _suspended  # noqa: PLW0603 - as wide as the patches are
+    _suspended += 1
+    try:
+        yield
+    finally:
+        _suspended -= 1
+
+
+def install(settings: Settings, environ: Mapping[str, str] | None = None) -> Brain:
+    """Start to record or replay in this process, as `settings` say. Undo with `uninstall`.
+
+    In live mode nothing is patched. ForeignPatchError when another tool has replaced the same methods.
+    """
+    brain = Brain(settings, os.environ if environ is None else environ)
+    if settings.mode is not Mode.LIVE or settings.stack_url:
+        _brains.append(brain)
+        if not _undo:
+            try:
+                _patch()
+            except BaseException:
+                _brains.pop()
+                _restore()
+                raise
+    return brain
+
+
+def uninstall(brain: Brain) -> None:
+    """Take one installation back; the last one restores everything that was patched."""
+    brain.ledger.close()
+    if brain in _brains:
+        _brains.remove(brain)
+    if not _brains:
+        _restore()
+
+
+@contextlib.contextmanager
+def installed(settings: Settings, environ: Mapping[str, str] | None = None) -> Iterator[Brain]:
+    """Record or replay within the block."""
+    brain = install(settings, environ)
+    try:
+        yield brain
+    finally:
+        uninstall(brain)
+
+
+def _patch() -> None:
+    def patch_httpx(module: ModuleType) -> None:
+        _undo.append(httpx_family.install(module, active))
+
+    _undo.append(threads.carry())
+    _undo.append(guard.watch(active))
+    _undo.append(hooks.on_import({"httpx": patch_httpx, "httpx2": patch_httpx, "uvloop": guard.watch_uvloop}))
+
+
+def _restore() -> None:
+    while _undo:
+        _undo.pop()()
+    scope.set_process_scope(None)

@@ -1,0 +1,154 @@
+"""What all processes of a run share: who took which number, what was called, what was missed. Files of the run folder.
+
+Claims are files created exclusively and lines are appended in one write, so several processes never agree on less.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .scope import Scope
+
+
+class Ledger:
+    """The shared books in `run_dir`. Every method is safe to call from several threads and processes."""
+
+    def __init__(self, run_dir: str) -> None:
+        self.run_dir = run_dir
+        self._next: dict[str, int] = {}
+        self._made: set[str] = set()
+        self._files: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._serial = itertools.count(1)
+
+    # -- numbers of equal requests
+
+    def claim(self, scope: Scope, request_digest: str) -> int:
+        """The ordinal of this call among equal requests of its scope, from 1; never given out twice."""
+        folder = self._folder("claims", scope.digest[:12])
+        stem = f"{scope.worker}.{scope.attempt}.{request_digest[:20]}"
+        key = f"{folder}/{stem}"
+        with self._lock:
+            number = self._next.get(key, 0) + 1
+            while not _create(f"{key}.{number}"):
+                number += 1
+            self._next[key] = number
+        return number
+
+    def first(self, scope: Scope, request_digest: str, ordinal: int) -> bool:
+        """Whether this process is the one that records a shared scope's answer; the others wait for its file."""
+        folder = self._folder("first", scope.digest[:12])
+        return _create(f"{folder}/{request_digest[:20]}.{ordinal}")
+
+    def give_up(self, scope: Scope, request_digest: str, ordinal: int) -> None:
+        """The answer of a `first` was not kept: another may record it."""
+        folder = self._folder("first", scope.digest[:12])
+        _remove(f"{folder}/{request_digest[:20]}.{ordinal}")
+
+    # -- calls in flight, ended scopes
+
+    def begin(self, scope: Scope) -> str:
+        """Note a call that is being recorded; returns the token for `done`."""
+        folder = self._folder("inflight", scope.digest[:12])
+        token = f"{folder}/{os.getpid()}-{next(self._serial)}"
+        _create(token)
+        return token
+
+    def done(self, token: str) -> None:
+        """The call of this token is over: written or dropped."""
+        _remove(token)
+
+    def wait_for_calls(self, scope: Scope, seconds: float) -> int:
+        """Wait until no call of the scope is in flight; how many still are at the deadline."""
+        deadline = time.monotonic() + seconds
+        while (left := self.calls_in_flight(scope)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return left
+
+    def calls_in_flight(self, scope: Scope) -> int:
+        """Calls of the scope that are being recorded now, in any process."""
+        try:
+            return len(os.listdir(os.path.join(self.run_dir, "inflight", scope.digest[:12])))
+        except FileNotFoundError:
+            return 0
+
+    def end(self, scope: Scope) -> None:
+        """The scope's test is over: a call that comes after is late."""
+        self._folder("ended", "")
+        _create(self._ended(scope))
+
+    def has_ended(self, scope: Scope) -> bool:
+        """Whether `end` was called for this attempt of the scope."""
+        return os.path.exists(self._ended(scope))
+
+    def _ended(self, scope: Scope) -> str:
+        return os.path.join(self.run_dir, "ended", f"{scope.digest[:12]}.{scope.attempt}")
+
+    # -- journals
+
+    def note(self, journal: str, entry: Mapping[str, Any]) -> None:
+        """Append one line to `<journal>.jsonl`."""
+        line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
+        with self._lock:
+            handle = self._files.get(journal)
+            if handle is None:
+                os.makedirs(self.run_dir, exist_ok=True)
+                path = os.path.join(self.run_dir, f"{journal}.jsonl")
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+                self._files[journal] = handle
+        os.write(handle, line.encode())
+
+    def read(self, journal: str, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+        """Lines of a journal from a byte offset, and the offset after the last whole line."""
+        try:
+            with open(os.path.join(self.run_dir, f"{journal}.jsonl"), "rb") as file:
+                file.seek(offset)
+                data = file.read()
+        except FileNotFoundError:
+            return [], offset
+        whole = data[: data.rfind(b"\n") + 1]
+        return list(_entries(whole)), offset + len(whole)
+
+    def close(self) -> None:
+        """Close the journals; a later note opens them again."""
+        with self._lock:
+            handles, self._files = list(self._files.values()), {}
+        for handle in handles:
+            os.close(handle)
+
+    def _folder(self, kind: str, name: str) -> str:
+        folder = os.path.join(self.run_dir, kind, name)
+        if folder not in self._made:
+            os.makedirs(folder, exist_ok=True)
+            self._made.add(folder)
+        return folder
+
+
+def _entries(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue  # the line of a process that was killed while it wrote
+        if isinstance(entry, dict):
+            yield entry
+
+
+def _create(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+    except FileExistsError:
+        return False
+    return True
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)

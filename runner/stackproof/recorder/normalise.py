@@ -1,0 +1,183 @@
+"""What a provider makes up anew for every equal answer, replaced by something that stays.
+
+One table of named rules with paths, used while recording. Ids become a function of the request, so that a recording
+made again is the same file; times, durations and cache counts become zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+EPOCH = "1970-01-01T00:00:00Z"
+_PREFIX = re.compile(r"[A-Za-z]{1,16}[_-](?=.)")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z", re.IGNORECASE)
+# Any id that was written by `Ids`, wherever it travels later.
+WRITTEN = re.compile(r"(?:[A-Za-z]{1,16}[_-])?rec-[0-9a-f]{12}(?:-\d+-\d+)?")
+
+
+class Ids:
+    """Real id → written id, for one answer. The same real id always gives the same written one."""
+
+    def __init__(self, request_digest: str, ordinal: int) -> None:
+        self._digest = request_digest[:12]
+        self._ordinal = ordinal
+        self.written: dict[str, str] = {}
+
+    def completion(self, real: Any) -> Any:
+        """Id of a whole completion: `rec-` and twelve digits of the request."""
+        if not isinstance(real, str) or not real:
+            return real
+        return self.written.setdefault(real, f"rec-{self._digest}")
+
+    def other(self, real: Any) -> Any:
+        """Any other id: its own prefix, `rec-`, the request's digits, the ordinal and its position in the answer."""
+        if not isinstance(real, str) or not real:
+            return real
+        if real not in self.written:
+            found = None if _UUID.match(real) else _PREFIX.match(real)
+            prefix = found.group() if found else ""
+            self.written[real] = f"{prefix}rec-{self._digest}-{self._ordinal}-{len(self.written) + 1}"
+        return self.written[real]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """A name for the documentation, the wires it belongs to, and the places it acts on (`[]` is every item)."""
+
+    name: str
+    wires: frozenset[str]
+    paths: tuple[str, ...]
+    act: Callable[[Ids, Any], Any]
+
+
+def _zero(_: Ids, value: Any) -> Any:
+    """Zero; what is null or no number stays."""
+    if isinstance(value, dict):
+        return {key: _zero(_, item) for key, item in value.items()}
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return 0  # always the integer: a duration that is 12 today and 12.5 tomorrow must not change the file
+
+
+def _epoch(_: Ids, value: Any) -> Any:
+    return EPOCH if isinstance(value, str) else value
+
+
+CHAT, RESPONSE, RESPONSE_EVENT, MESSAGE, MESSAGE_EVENT, OLLAMA = (
+    "chat", "response", "response-event", "message", "message-event", "ollama",
+)  # fmt: skip
+
+RULES: tuple[Rule, ...] = (
+    Rule(name="completion-id", wires=frozenset({CHAT}), paths=("id",), act=Ids.completion),
+    Rule(name="completion-created", wires=frozenset({CHAT}), paths=("created",), act=_zero),
+    Rule(
+        name="tool-call-id",
+        wires=frozenset({CHAT}),
+        paths=("choices[].message.tool_calls[].id", "choices[].delta.tool_calls[].id"),
+        act=Ids.other,
+    ),
+    Rule(name="llama-cpp-timings", wires=frozenset({CHAT, RESPONSE, MESSAGE}), paths=("timings",), act=_zero),
+    Rule(
+        name="cached-tokens",
+        wires=frozenset({CHAT, RESPONSE, RESPONSE_EVENT, MESSAGE, MESSAGE_EVENT}),
+        paths=(
+            "usage.prompt_tokens_details.cached_tokens",
+            "usage.input_tokens_details.cached_tokens",
+            "response.usage.input_tokens_details.cached_tokens",
+            "usage.cache_read_input_tokens",
+            "message.usage.cache_read_input_tokens",
+        ),
+        act=_zero,
+    ),
+    Rule(
+        name="response-id",
+        wires=frozenset({RESPONSE}),
+        paths=("id", "output[].id", "output[].call_id"),
+        act=Ids.other,
+    ),
+    Rule(
+        name="response-event-id",
+        wires=frozenset({RESPONSE_EVENT}),
+        paths=(
+            "response.id",
+            "response.output[].id",
+            "response.output[].call_id",
+            "item.id",
+            "item.call_id",
+            "item_id",
+            "response_id",
+        ),
+        act=Ids.other,
+    ),  # fmt: skip
+    Rule(
+        name="response-times",
+        wires=frozenset({RESPONSE, RESPONSE_EVENT}),
+        paths=("created_at", "completed_at", "response.created_at", "response.completed_at"),
+        act=_zero,
+    ),
+    Rule(name="message-id", wires=frozenset({MESSAGE}), paths=("id", "content[].id"), act=Ids.other),
+    Rule(
+        name="message-event-id",
+        wires=frozenset({MESSAGE_EVENT}),
+        paths=("message.id", "content_block.id"),
+        act=Ids.other,
+    ),
+    Rule(name="ollama-created-at", wires=frozenset({OLLAMA}), paths=("created_at",), act=_epoch),
+    Rule(
+        name="ollama-durations",
+        wires=frozenset({OLLAMA}),
+        paths=("total_duration", "load_duration", "prompt_eval_duration", "eval_duration"),
+        act=_zero,
+    ),
+)
+_BY_WIRE = {
+    wire: tuple((rule.act, tuple(path.split("."))) for rule in RULES if wire in rule.wires for path in rule.paths)
+    for wire in (CHAT, RESPONSE, RESPONSE_EVENT, MESSAGE, MESSAGE_EVENT, OLLAMA)
+}
+
+
+def wire_of(value: Any) -> str | None:  # noqa: PLR0911 - a table of answers
+    """Which provider's answer this JSON is, by what it says of itself; None when no rule concerns it."""
+    if not isinstance(value, dict):
+        return None
+    kind, type_ = value.get("object"), value.get("type")
+    if kind in ("chat.completion", "chat.completion.chunk", "text_completion"):
+        return CHAT
+    if kind == "response":
+        return RESPONSE
+    if type_ == "message" and "role" in value:
+        return MESSAGE
+    if isinstance(type_, str):
+        if type_.startswith("response."):
+            return RESPONSE_EVENT
+        if type_.startswith(("message_", "content_block_")):
+            return MESSAGE_EVENT
+    if "done" in value and "model" in value and "created_at" in value:
+        return OLLAMA
+    return None
+
+
+def normalise(value: Any, ids: Ids) -> Any:
+    """Normalise a decoded answer or event in place, and return it."""
+    wire = wire_of(value)
+    if wire is not None:
+        for act, path in _BY_WIRE[wire]:
+            for owner, key in _places(value, path):
+                owner[key] = act(ids, owner[key])
+    return value
+
+
+def _places(value: Any, path: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], str]]:
+    step, rest = path[0], path[1:]
+    name = step.removesuffix("[]")
+    if not isinstance(value, dict) or name not in value:
+        return
+    if not rest:
+        yield value, name
+        return
+    below = value[name]
+    for item in below if step.endswith("[]") and isinstance(below, list) else (below,):
+        yield from _places(item, rest)

@@ -1,0 +1,168 @@
+"""The file format: one provider request and its answer, as JSON data that reads well in a diff.
+
+`format` 1:
+    format, test_id, scope,
+    request  {provider, method, url, path, query, endpoint, model, headers, body}
+    response {status, headers, is_streaming, framing?, body | events, complete, is_exception, exception}
+    rules, provenance {recorded_at, server, sdk, recorded_with, model?, synthetic?, synthetic_weights?},
+    id_normalization_mapping
+A body is null or an object with one key that says how it is kept: `json`, `text`, `base64`, `form`, `multipart`,
+`sha256`. An event is `{event?, data | text | raw | base64, cut?, joined?}`: `cut` are byte offsets at which the network
+cut it, `joined` says that it began in the chunk that its predecessor ended in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterator
+from typing import Any
+
+from . import events
+from .canonical import NotPlainJson, compact, parse
+
+FORMAT = 1
+_serial = itertools.count(1)
+Recording = dict[str, Any]
+# What may differ between two recordings of an equal answer.
+_VOLATILE = ("provenance", "id_normalization_mapping", "test_id")
+
+
+class DamagedRecordingError(Exception):
+    """A file that is no recording: unreadable, cut short, or of an unknown format. The message names the file."""
+
+
+def read(path: str) -> Recording | None:
+    """The recording at `path`; None when there is no such file; DamagedRecordingError when it is something else."""
+    try:
+        with open(path, "rb") as file:
+            data = json.loads(file.read())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedRecordingError(f"{path} cannot be read as a recording: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("request"), dict):
+        raise DamagedRecordingError(f"{path} is not a recording: it has no request")
+    response = data.get("response")
+    if not isinstance(response, dict) or not isinstance(response.get("status"), int | None):
+        raise DamagedRecordingError(f"{path} is not a recording: it has no response")
+    if data.get("format") != FORMAT:
+        raise DamagedRecordingError(f"{path} has format {data.get('format')!r}; this version reads format {FORMAT}")
+    return data
+
+
+def write(path: str, recording: Recording) -> bool:
+    """Write atomically; False when the file there already holds an equal answer and was left untouched."""
+    try:
+        present = read(path)
+    except DamagedRecordingError:
+        present = None
+    if present is not None and _essence(present) == _essence(recording):
+        return False
+    folder = os.path.dirname(path)
+    os.makedirs(folder, exist_ok=True)
+    temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}.{next(_serial)}.tmp")
+    try:
+        with open(temporary, "x", encoding="utf-8", newline="\n", errors="surrogatepass") as file:
+            file.write(dumps(recording))
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return True
+
+
+def _essence(recording: Recording) -> str:
+    """What makes two recordings equal: not who recorded it and when, nor where the network cut it this time."""
+    essence = {key: value for key, value in recording.items() if key not in _VOLATILE}
+    response = dict(essence["response"])
+    if "events" in response:
+        response["events"] = [
+            {key: value for key, value in event.items() if key not in ("cut", "joined")} for event in response["events"]
+        ]
+    return json.dumps({**essence, "response": response}, sort_keys=True)
+
+
+def dumps(value: Any) -> str:
+    """Indented JSON in which an array of plain numbers, and an event of a stream, are one line of a diff each."""
+    return "".join(_lines(value, "")) + "\n"
+
+
+def _lines(value: Any, indent: str) -> Iterator[str]:
+    inner = indent + "  "
+    if isinstance(value, dict) and value:
+        opening = "{"
+        for key, item in value.items():
+            yield f"{opening}\n{inner}{json.dumps(key, ensure_ascii=False)}: "
+            if key == "events" and isinstance(item, list) and item:
+                rows = f",\n{inner}  ".join(json.dumps(event, ensure_ascii=False) for event in item)
+                yield f"[\n{inner}  {rows}\n{inner}]"
+            else:
+                yield from _lines(item, inner)
+            opening = ","
+        yield f"\n{indent}}}"
+    elif isinstance(value, list) and value and not all(isinstance(item, int | float) for item in value):
+        opening = "["
+        for item in value:
+            yield f"{opening}\n{inner}"
+            yield from _lines(item, inner)
+            opening = ","
+        yield f"\n{indent}]"
+    else:
+        yield json.dumps(value, ensure_ascii=False)
+
+
+def encode_body(content_type: str, raw: bytes) -> dict[str, Any] | None:
+    """How a body is kept: JSON where nothing is lost by it, else text, else base64."""
+    if not raw:
+        return None
+    if "json" in content_type.lower():
+        with contextlib.suppress(NotPlainJson):
+            return {"json": parse(raw)}
+    with contextlib.suppress(UnicodeDecodeError):
+        return {"text": raw.decode("utf-8")}
+    return {"base64": b2a_base64(raw, newline=False).decode("ascii")}
+
+
+def decode_body(body: dict[str, Any] | None) -> bytes:
+    """The bytes of a kept body."""
+    if body is None:
+        return b""
+    if "json" in body:
+        return compact(body["json"]).encode("utf-8", "surrogatepass")
+    if "text" in body:
+        return str(body["text"]).encode("utf-8")
+    return a2b_base64(body["base64"])
+
+
+def chunks_of(response: dict[str, Any]) -> Iterator[bytes]:
+    """The answer's body in the chunks that the network made of it."""
+    framing = response.get("framing")
+    if framing is None:
+        whole = decode_body(response["body"])
+        if whole:
+            yield whole
+        return
+    pending = b""
+    for event in response["events"]:
+        if pending and not event.get("joined"):
+            yield pending
+            pending = b""
+        *cut_off, pending_tail = cut_at(events.encode(framing, event), event.get("cut", ()))
+        for piece in cut_off:
+            yield pending + piece
+            pending = b""
+        pending += pending_tail
+    if pending:
+        yield pending
+
+
+def cut_at(raw: bytes, offsets: Any) -> list[bytes]:
+    """Cut `raw` at the offsets that lie inside it; always at least one piece."""
+    edges = [0, *sorted(min(max(int(offset), 0), len(raw)) for offset in offsets), len(raw)]
+    pieces = [raw[start:end] for start, end in itertools.pairwise(edges)]
+    return [piece for piece in pieces[:-1] if piece] + [pieces[-1]]

@@ -1,0 +1,212 @@
+"""Where recordings lie: looked up by name, written to the run folder first, moved into place when their test passed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from . import recording
+from .identity import Identity
+from .recording import Recording
+from .scope import STACK_NAME, Scope
+
+COMMON = "common"
+MODELS = "models"
+_NAME = re.compile(r"(?P<scope>[0-9a-f]{12})-(?P<request>[0-9a-f]{20})(?:-(?P<ordinal>\d+))?\.json\Z")
+
+
+def folder_of(scope_name: str, integration_root: str) -> str:
+    """Folder of a scope's recordings below the setup's: that of its test file, or `common`."""
+    if scope_name == STACK_NAME:
+        return COMMON
+    is_fixture = scope_name.startswith("fixture:")
+    base = scope_name.removeprefix("fixture:").partition("::")[0]
+    # A fixture's base id may be a folder, a file, or nothing at all; a test's is always its file.
+    folder = base if is_fixture and not base.endswith(".py") else os.path.dirname(base)
+    root = integration_root.strip("/")
+    if folder == root:
+        return "."
+    return os.path.relpath(folder, root) if folder.startswith(root + "/") else COMMON
+
+
+class Store:
+    """Recordings of one setup below `root`, and the staged ones of this run below `run_dir`."""
+
+    def __init__(self, root: str, setup: str, run_dir: str, integration_root: str) -> None:
+        self.base = os.path.join(root, setup)
+        self._staged = os.path.join(run_dir, "staged")
+        self._integration_root = integration_root
+
+    def folders(self, scope: Scope) -> list[str]:
+        """Where a scope is looked up, in this order."""
+        own = os.path.normpath(os.path.join(self.base, folder_of(scope.name, self._integration_root)))
+        common = os.path.join(self.base, COMMON)
+        return [own] if own == common else [own, common]
+
+    def find(self, scope: Scope, identity: Identity, ordinal: int) -> tuple[str, Recording] | None:
+        """The n-th recording of a request in its scope: its path and content, else None."""
+        for folder in self.folders(scope):
+            path = os.path.join(folder, identity.file_name(ordinal))
+            found = recording.read(path)
+            if found is not None:
+                return path, found
+        return None
+
+    def names_of(self, scope: Scope) -> dict[str, str]:
+        """File name → path of everything kept for a scope. Lists a folder: not for the way of every call."""
+        prefix = scope.digest[:12] + "-"
+        found: dict[str, str] = {}
+        for folder in self.folders(scope):
+            for name in _listing(folder):
+                if name.startswith(prefix) and _NAME.match(name):
+                    found.setdefault(name, os.path.join(folder, name))
+        return found
+
+    def same_request(self, scope: Scope, identity: Identity) -> Iterator[str]:
+        """Paths of recordings of this very request in other scopes of the folder."""
+        for folder in self.folders(scope):
+            for name in _listing(folder):
+                match = _NAME.match(name)
+                if match and match["request"] == identity.request[:20] and match["scope"] != identity.scope[:12]:
+                    yield os.path.join(folder, name)
+
+    # -- model lists: no scope, no number, one file for each server's set
+
+    def model_lists(self, identity: Identity) -> list[tuple[str, Recording]]:
+        """Every recorded set of models for this request, in the order of their names."""
+        common = os.path.join(self.base, COMMON)
+        prefix = f"{MODELS}-{identity.request[:20]}-"
+        paths = [os.path.join(common, name) for name in _listing(common) if name.startswith(prefix)]
+        return [(path, found) for path in paths if (found := recording.read(path)) is not None]
+
+    # -- staging and promotion
+
+    def stage(self, scope: Scope, name: str, content: Recording) -> str:
+        """Write a recording to the run folder; returns its path."""
+        path = os.path.join(self._staging(scope), name)
+        recording.write(path, content)
+        return path
+
+    def stage_models(self, name: str, content: Recording) -> str:
+        """Write a set of models to the run folder; returns its path."""
+        path = os.path.join(self._staged, MODELS, name)
+        recording.write(path, content)
+        return path
+
+    def staged(self, scope: Scope) -> list[str]:
+        """Paths of what was recorded for this attempt of a scope."""
+        folder = self._staging(scope)
+        return [os.path.join(folder, name) for name in _listing(folder) if _NAME.match(name)]
+
+    def staged_file(self, scope: Scope, name: str) -> Recording | None:
+        """What another process has just recorded for a shared scope."""
+        return recording.read(os.path.join(self._staging(scope), name))
+
+    def promote(self, scope: Scope, *, replace: bool) -> tuple[int, int]:
+        """Move a scope's staged recordings into place; (files written, files removed).
+
+        `replace`: what the scope did not ask for again goes. Numbers of answers that were not kept are closed up.
+        """
+        folder = self.folders(scope)[0]
+        numbered: dict[str, list[tuple[int, str]]] = {}
+        for path in self.staged(scope):
+            match = _NAME.match(os.path.basename(path))
+            if match:
+                numbered.setdefault(match["request"], []).append((int(match["ordinal"] or 1), path))
+        present = set(self.names_of(scope))
+        kept: set[str] = set()
+        written = 0
+        for request, takes in numbered.items():
+            for closed, (number, path) in enumerate(sorted(takes), start=1):
+                # In record-if-missing the files before this one are in place already: their numbers are taken.
+                ordinal = closed if replace else self._free(present | kept, scope, request, number)
+                name = Identity(scope=scope.digest, request=request).file_name(ordinal)
+                kept.add(name)
+                content = recording.read(path)
+                if content is not None:
+                    written += recording.write(os.path.join(folder, name), content)
+                os.unlink(path)
+        removed = 0
+        if replace:
+            for name, path in self.names_of(scope).items():
+                if name not in kept:
+                    os.unlink(path)
+                    removed += 1
+        return written, removed
+
+    def drop(self, scope: Scope) -> int:
+        """Remove what a failed attempt recorded; how many files that were."""
+        paths = self.staged(scope)
+        for path in paths:
+            os.unlink(path)
+        return len(paths)
+
+    def promote_models(self) -> int:
+        """Move staged sets of models into place; older sets of the same server and request go."""
+        staged, common = os.path.join(self._staged, MODELS), os.path.join(self.base, COMMON)
+        written = 0
+        names = [name for name in _listing(staged) if name.startswith(f"{MODELS}-")]
+        for name in names:
+            content = recording.read(os.path.join(staged, name))
+            if content is None:
+                continue
+            written += recording.write(os.path.join(common, name), content)
+            prefix = name[: name.rfind("-") + 1]
+            for old in _listing(common):
+                if (
+                    old.startswith(prefix)
+                    and old not in names
+                    and self._same_server(os.path.join(common, old), content)
+                ):
+                    os.unlink(os.path.join(common, old))
+        return written
+
+    @staticmethod
+    def _same_server(path: str, content: Recording) -> bool:
+        try:
+            other = recording.read(path)
+        except recording.DamagedRecordingError:
+            return True
+        return other is not None and other["request"].get("url") == content["request"].get("url")
+
+    @staticmethod
+    def _free(taken: set[str], scope: Scope, request: str, wanted: int) -> int:
+        identity = Identity(scope=scope.digest, request=request)
+        ordinal = 1
+        while identity.file_name(ordinal) in taken and ordinal < wanted:
+            ordinal += 1
+        return ordinal
+
+    def _staging(self, scope: Scope) -> str:
+        # A shared scope is recorded once for all workers, so neither worker nor attempt keeps its files apart.
+        attempt = "shared" if scope.is_shared else str(scope.attempt)
+        return os.path.join(self._staged, scope.digest[:12], attempt)
+
+
+def _listing(folder: str) -> Sequence[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def ordinal_of(name: str) -> int:
+    """The number in a recording's file name."""
+    match = _NAME.match(name)
+    return int(match["ordinal"] or 1) if match else 1
+
+
+def merge_models(found: Sequence[Recording]) -> Any:
+    """One list out of several servers' lists: `data` or `models` merged by model id, first one wins."""
+    bodies = [item["response"]["body"]["json"] for item in found]
+    merged = dict(bodies[0])
+    for key in ("data", "models"):
+        lists = [body[key] for body in bodies if isinstance(body.get(key), list)]
+        if lists:
+            by_id: dict[str, Any] = {}
+            for item in (item for items in lists for item in items):
+                by_id.setdefault(str(item.get("id") or item.get("model") or item.get("name")), item)
+            merged[key] = list(by_id.values())
+    return merged

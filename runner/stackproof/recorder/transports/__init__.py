@@ -1,0 +1,1 @@
+"""Thin layers over HTTP libraries: each only translates and asks the brain."""

@@ -1,0 +1,246 @@
+"""httpx and httpx2: one interception for each, at the transport that opens connections, sync and async.
+
+Both have the same names in separate class trees, so everything is taken from the module that was given. What sits above
+(clients, SDKs, proxies, mounts, event hooks) runs as always; transports of other kinds (mocks, in-process ASGI) are not
+touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+from .. import announce
+from ..brain import Answer, Brain, Decision, Later, PassThrough, Record, Request
+from ..redact import RESPONSE_HEADERS
+
+_MARK = "__stackproof__"
+_POLL = 0.02
+# Only what the standard library can undo: the body has to be read while it passes.
+_ENCODINGS = "gzip, deflate"
+# Exception classes by name, as both libraries have them; anything else is told as the nearest.
+_KINDS = (
+    "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout", "ConnectError", "ReadError", "WriteError",
+    "CloseError", "RemoteProtocolError", "LocalProtocolError", "UnsupportedProtocol", "ProxyError", "DecodingError",
+)  # fmt: skip
+
+
+class ForeignPatchError(Exception):
+    """Another tool has replaced the same method: with two recorders a call would be answered by either."""
+
+
+def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[[], None]:
+    """Put the interception into `module` (httpx or httpx2); returns the undo. Asks `active()` on each call.
+
+    ForeignPatchError names another tool that patched the same place. A module that is an alias of one already patched
+    (`httpx2.alias_httpx()`) is left as it is.
+    """
+    sync_class, async_class = module.HTTPTransport, module.AsyncHTTPTransport
+    handle, handle_async = sync_class.handle_request, async_class.handle_async_request
+    if hasattr(handle, _MARK):
+        return lambda: None
+    for name, method in (("handle_request", handle), ("handle_async_request", handle_async)):
+        origin = getattr(method, "__module__", "")
+        if origin.partition(".")[0] not in ("httpx", "httpx2"):
+            raise ForeignPatchError(f"{module.__name__}'s transport method {name} is already replaced by {origin}")
+    wire = _Wire(module)
+
+    @functools.wraps(handle)
+    def handle_request(self: Any, request: Any) -> Any:
+        brain = active()
+        if brain is None:
+            return handle(self, request)
+        request.read()
+        decision = brain.ask(_translate(request))
+        while isinstance(decision, Later):
+            time.sleep(_POLL)
+            decision = decision.poll() or decision
+        return wire.sync(decision, request, functools.partial(handle, self))
+
+    @functools.wraps(handle_async)
+    async def handle_async_request(self: Any, request: Any) -> Any:
+        brain = active()
+        if brain is None:
+            return await handle_async(self, request)
+        await request.aread()
+        decision = brain.ask(_translate(request))
+        while isinstance(decision, Later):
+            await _pause(_POLL)
+            decision = decision.poll() or decision
+        return await wire.asynchronous(decision, request, functools.partial(handle_async, self))
+
+    setattr(handle_request, _MARK, True)
+    setattr(handle_async_request, _MARK, True)
+    sync_class.handle_request = handle_request
+    async_class.handle_async_request = handle_async_request
+
+    def undo() -> None:
+        sync_class.handle_request = handle
+        async_class.handle_async_request = handle_async
+
+    return undo
+
+
+async def _pause(seconds: float) -> None:
+    import anyio  # both libraries bring it for their async transports, whatever event loop runs
+
+    await anyio.sleep(seconds)
+
+
+def _translate(request: Any) -> Request:
+    return Request(
+        method=request.method,
+        url=str(request.url),
+        headers={key.lower(): value for key, value in request.headers.items()},
+        body=request.content,
+    )
+
+
+class _Wire:
+    """Carries out decisions with the classes of one module."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+        class Stream(module.SyncByteStream, module.AsyncByteStream):  # type: ignore[misc, name-defined]
+            """A recorded body: one cursor however often it is iterated, as SDKs iterate once more while closing."""
+
+            def __init__(self, chunks: Iterator[bytes]) -> None:
+                self._chunks = chunks
+
+            def __iter__(self) -> Iterator[bytes]:
+                yield from self._chunks
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                for chunk in self._chunks:
+                    yield chunk
+
+        class Tee(module.SyncByteStream, module.AsyncByteStream):  # type: ignore[misc, name-defined]
+            """A live body on its way to the caller, with the take listening."""
+
+            def __init__(self, wire: _Wire, record: Record, stream: Any) -> None:
+                self._wire, self._take, self._stream = wire, record.take, stream
+                self._cursor: Any = None
+
+            def __iter__(self) -> Iterator[bytes]:
+                if self._cursor is None:
+                    self._cursor = iter(self._stream)
+                with self._wire.watching(self._take):
+                    for chunk in self._cursor:
+                        yield from self._take.feed(chunk)
+                yield from self._take.end()
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                if self._cursor is None:
+                    self._cursor = aiter(self._stream)
+                with self._wire.watching(self._take):
+                    async for chunk in self._cursor:
+                        for piece in self._take.feed(chunk):
+                            yield piece
+                for piece in self._take.end():
+                    yield piece
+
+            def close(self) -> None:
+                self._take.close()
+                self._stream.close()
+
+            async def aclose(self) -> None:
+                self._take.close()
+                await self._stream.aclose()
+
+        self._stream_class, self._tee_class = Stream, Tee
+
+    def sync(self, decision: Decision, request: Any, send: Callable[[Any], Any]) -> Any:
+        match decision:
+            case Answer():
+                return self._answer(decision, request)
+            case Record():
+                with self.watching(decision.take), announce.announced():
+                    response = send(self._outgoing(decision, request))
+                return self._recorded(decision, response)
+            case PassThrough():
+                request.headers.update(decision.headers)
+                with announce.announced():
+                    return send(request)
+            case Later():
+                raise AssertionError("polled before")
+
+    async def asynchronous(self, decision: Decision, request: Any, send: Callable[[Any], Any]) -> Any:
+        match decision:
+            case Answer():
+                return self._answer(decision, request)
+            case Record():
+                with self.watching(decision.take), announce.announced():
+                    response = await send(self._outgoing(decision, request))
+                return self._recorded(decision, response)
+            case PassThrough():
+                request.headers.update(decision.headers)
+                with announce.announced():
+                    return await send(request)
+            case Later():
+                raise AssertionError("polled before")
+
+    @contextlib.contextmanager
+    def watching(self, take: Any) -> Iterator[None]:
+        """Tell the take how the wire failed. A caller that leaves is no failure: closing tells that."""
+        try:
+            yield
+        except self._module.HTTPError as error:
+            take.fail({"kind": type(error).__name__, "message": str(error)})
+            raise
+        except Exception as error:
+            take.fail({"kind": "ReadError", "message": f"{type(error).__name__}: {error}"})
+            raise
+        except BaseException:
+            take.close()
+            raise
+
+    def _outgoing(self, record: Record, request: Any) -> Any:
+        request.headers["accept-encoding"] = _ENCODINGS
+        if record.url is None and record.body is None:
+            return request
+        headers = [(key, value) for key, value in request.headers.raw if key.lower() != b"content-length"]
+        return self._module.Request(
+            request.method,
+            record.url or request.url,
+            headers=headers,
+            content=record.body if record.body is not None else request.content,
+            extensions=request.extensions,
+        )
+
+    def _recorded(self, record: Record, response: Any) -> Any:
+        headers = {key.lower(): value for key, value in response.headers.items()}
+        kept = {key: value for key, value in headers.items() if key in RESPONSE_HEADERS}
+        passed = record.take.start(response.status_code, headers, kept)
+        return self._module.Response(
+            status_code=response.status_code,
+            headers=passed,
+            stream=self._tee_class(self, record, response.stream),
+            extensions=response.extensions,
+        )
+
+    def _answer(self, answer: Answer, request: Any) -> Any:
+        if answer.status is None:
+            raise self._exception(answer, request)
+        return self._module.Response(
+            status_code=answer.status,
+            headers=dict(answer.headers),
+            stream=self._stream_class(self._chunks(answer, answer.chunks, request)),
+            extensions={"http_version": b"HTTP/1.1"},
+        )
+
+    def _chunks(self, answer: Answer, chunks: Iterable[bytes], request: Any) -> Iterator[bytes]:
+        yield from chunks
+        if answer.exception is not None:
+            raise self._exception(answer, request)
+
+    def _exception(self, answer: Answer, request: Any) -> Exception:
+        told = answer.exception or {}
+        kind = told.get("kind", "")
+        name = kind if kind in _KINDS else "ConnectError" if answer.status is None else "ReadError"
+        error: Exception = getattr(self._module, name)(told.get("message", ""), request=request)
+        return error
