@@ -51,9 +51,7 @@ def explain(*, form: Form, scope: Scope, identity: Identity, ordinal: int, store
     if identity.file_name(1) in names and ordinal > 1:
         count = sum(name.startswith(identity.file_name(1)[:-5]) for name in names)
         told = f"recordings exhausted for {what}: recorded {count}, asked for number {ordinal}"
-        text = f"{told}
-  scope: {scope.name}
-{again}"
+        text = f"{told}\n  scope: {scope.name}\n{again}"
         return Miss(kind="exhausted", text=text)
     if not names:
         other = _elsewhere(store, scope, identity)

@@ -111,7 +111,7 @@ RULES: tuple[Rule, ...] = (
             "response_id",
         ),
         act=Ids.other,
-    ),  # fmt: skip
+    ),
     Rule(
         name="response-times",
         wires=frozenset({RESPONSE, RESPONSE_EVENT}),
