@@ -9,11 +9,11 @@ from stackproof import run_folder
 from stackproof.plan import RUNS
 
 
-def new_run_id(project: Path) -> str:
-    """Six hexadecimal digits that no kept run of the project has."""
+def new_run_id(project: Path | None = None) -> str:
+    """Six hexadecimal digits that no kept run of the project (default: the working directory) has."""
     while True:
         run_id = secrets.token_hex(3)
-        if not (project / RUNS / run_id).exists():
+        if not ((project or Path.cwd()) / RUNS / run_id).exists():
             return run_id
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from stackproof import console
 from stackproof.errors import ExitCode
 from stackproof.evidence import digests, git, jsonfile, typecheck
 from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState
@@ -28,8 +29,8 @@ def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> i
     facts = check(project, argv, run_dir)
     for message in facts.errors:
         code = f"  [{message.code}]" if message.code else ""
-        print(f"{message.file}:{message.line}: {message.severity}: {message.message}{code}")
-    print(line(facts))
+        console.out(f"{message.file}:{message.line}: {message.severity}: {message.message}{code}")
+    console.out(line(facts))
     match facts.state:
         case TypecheckState.SUCCESS:
             return ExitCode.PASS

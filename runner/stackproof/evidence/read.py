@@ -32,7 +32,7 @@ class CellFacts:
     """One cell of a run. `result` is False when there is no `result.json` that can be read.
 
     exit_code: pytest's, None when it never ended by itself. report_digest: SHA-256 that the manifest has for the
-    JUnit report. damaged: misses that were due to a damaged recording.
+    JUnit report. damaged: misses that were due to a damaged recording. missed_tests: tests with a miss of any kind.
     """
 
     id: str
@@ -55,6 +55,7 @@ class CellFacts:
     report_digest: str | None = None
     log: TestLog = field(default_factory=TestLog)
     damaged: tuple[str, ...] = ()
+    missed_tests: frozenset[str] = frozenset()
     command: str | None = None
     started: str | None = None
     stopped: str | None = None
@@ -113,6 +114,7 @@ def _cell(folder: Path, report_digest: str | None) -> CellFacts:
         report_digest=report_digest,
         log=testlog.read(folder / "tests.jsonl"),
         damaged=recordings.damaged_misses(folder / "misses.jsonl"),
+        missed_tests=recordings.missed_tests(folder / "misses.jsonl"),
         command=jsonfile.text(result, "command"),
         started=jsonfile.text(result, "started"),
         stopped=jsonfile.text(result, "stopped"),

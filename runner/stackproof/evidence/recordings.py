@@ -62,6 +62,12 @@ def damaged_misses(path: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
+def missed_tests(path: Path) -> frozenset[str]:
+    """The tests that `misses.jsonl` names."""
+    named = (jsonfile.text(miss, "test_id") for miss in jsonfile.lines(path) if miss is not None)
+    return frozenset(test for test in named if test is not None)
+
+
 def _first_line(miss: Mapping[str, Any]) -> str:
     message = jsonfile.text(miss, "message") or "a recording is damaged"
     return message.strip().partition("\n")[0]

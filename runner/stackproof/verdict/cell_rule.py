@@ -52,7 +52,7 @@ def cell_rule(
         findings += [not_proven(problem.text) for problem in cell.report.problems]
         if cell.log.present and cell.report.cases:
             findings += [not_proven(text) for text in tests.contradictions]
-        findings += _failures(wanted, policy, current, tests)
+        findings += _failures(wanted, policy, current, cell, tests)
         findings += _exit_code(cell, tests)
         findings += _executed(wanted, policy, current, cell, tests)
         findings += _as_expected(wanted.id, current.expected.get(wanted.id), cell, tests)
@@ -158,12 +158,13 @@ def _ended(cell: CellFacts) -> Iterator[Finding]:
         yield not_proven(f"{len(without)} collected tests have no outcome: {_list(without)}")
 
 
-def _failures(wanted: CellPolicy, policy: Policy, current: Current, tests: Tests) -> Iterator[Finding]:
+def _failures(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
     for fact in tests.facts:
         if fact.outcome.bad:
             waiver = waiver_for(fact.name, wanted.id, policy.waivers, current.today)
             if waiver is None:
-                yield failed(f"{fact.name} {_verb(fact)}{_because(fact)}")
+                code = ExitCode.RECORDINGS if fact.name in cell.missed_tests else ExitCode.TESTS
+                yield failed(f"{fact.name} {_verb(fact)}{_because(fact)}", exit_code=code)
             else:
                 yield remark(f"waived: {fact.name}: {words(waiver)}")
 

@@ -1,4 +1,4 @@
-"""The verdict as JSON for machines and Markdown for pages: the same facts, the same order, nothing that changes by itself."""
+"""The verdict as JSON for machines and Markdown for pages: the same facts in the same order, and no clock."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def to_json(verdict: Verdict) -> dict[str, Any]:
 def to_markdown(verdict: Verdict) -> str:
     """What `verdict.md` holds, and what goes to the CI summary."""
     dirty = " with changes that are not committed" if verdict.dirty else ""
+    about = f"Commit {short(verdict.commit)}{dirty}, run {verdict.run_id or 'unknown'}, as of {verdict.as_of}."
     rows = [
         f"# Release verdict: {verdict.state.value}",
         "",
-        f"Commit {short(verdict.commit)}{dirty}, run {verdict.run_id or 'unknown'}, as of {verdict.as_of}. {tally(verdict)}",
+        f"{about} {tally(verdict)}",
         "",
         "| | rule | found |",
         "|---|---|---|",
