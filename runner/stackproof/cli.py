@@ -94,7 +94,10 @@ def cli() -> None:
 )
 @click.pass_context
 def run(ctx: click.Context, /, **_: object) -> int:
-    """Start a stack and run test suites against it, with every provider call recorded or replayed."""
+    """Start a stack and run test suites against it.
+
+    Every provider call is recorded, or replayed from a recording.
+    """
     from stackproof import options, plan, plan_text  # noqa: PLC0415
 
     around: Surroundings = ctx.obj
@@ -128,7 +131,7 @@ def run(ctx: click.Context, /, **_: object) -> int:
 @cli.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…", required=True)
 def exec_(command: tuple[str, ...]) -> int:
-    """Put the recorder into a Python program and become that program."""
+    """Become a Python program that has the recorder in it."""
     return int(import_module("stackproof.recorder.serve.exec_").main(list(command)) or 0)
 
 
@@ -148,7 +151,7 @@ def _passing_on(name: str, module: str, function: str, text: str) -> None:
 
 
 _passing_on("typecheck", "stackproof.typecheck", "run", "Run mypy and keep what it said as evidence.")
-_passing_on("benchmark", "stackproof.benchmark", "run", "Measure offline turns and keep the observation as evidence.")
+_passing_on("benchmark", "stackproof.benchmark", "run", "Time offline turns and keep the times as evidence.")
 _passing_on("verify-release", "stackproof.release", "main", "Run all that the policy lists and give one verdict.")
 
 
