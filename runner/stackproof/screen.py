@@ -38,21 +38,24 @@ class Screen:
         self._step = 0
         self._last_line = 0.0
         self._began = 0.0
+        self._done = 0
+        self._changed = 0.0
 
     def line(self, text: str = "") -> None:
         """One line as it is: nothing in it is taken for markup, and nothing is wrapped."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True, emoji=False)
 
     def ready(self, event: Mapping[str, Any]) -> None:
-        """A stack or service answers."""
+        """A stack or service answers: from here on the tests' time counts."""
+        self._began = self._last_line = self._clock()
         log = jsonfile.text(event, "log")
         where = f"   log {shown(Path(log))}" if log else ""
         self.line(f"● {event['name']} ready in {event['seconds']:.1f} s at {event['url']}{where}")
 
     def begin(self, cell: Cell) -> None:
         """The tests of `cell` are about to run."""
-        self._step, self._began = 0, self._clock()
-        self._last_line = self._began
+        self._step = self._done = 0
+        self._began = self._last_line = self._changed = self._clock()
         if self._live:
             self._bar = Bar(
                 TextColumn("{task.description}"),
@@ -68,6 +71,8 @@ class Screen:
 
     def progress(self, cell: Cell, progress: Progress) -> None:
         """Show how far it is: in the bar, or as a line for every tenth or every 15 s."""
+        if progress.done != self._done:
+            self._done, self._changed = progress.done, self._clock()
         if self._bar is not None:
             self._bar.update(
                 self._bar.task_ids[0], total=progress.total or None, completed=progress.done, words=progress.words()
@@ -86,7 +91,7 @@ class Screen:
 
     def end(self, cell: Cell, progress: Progress) -> None:
         """The tests have ended."""
-        took = self._clock() - self._began
+        took = max(0.0, self._changed - self._began)
         self.clear()
         total = max(progress.total, progress.done)
         if total:
@@ -152,15 +157,19 @@ class Screen:
 
     def conclusion(self, cell: Cell, judgement: Judgement, seconds: float, again: str) -> None:
         """PASS, or what else it is; and how to have exactly this cell again."""
-        word = _WORDS.get(judgement.exit_code, "FAIL")
         reason = f": {judgement.reason}" if judgement.reason else ""
-        self.line(f"{word}  {cell.title} in {seconds:.1f} s{reason}")
+        if judgement.exit_code in _NO_TESTS:
+            self.line(f"✗ {judgement.reason}")
+        else:
+            self.line(f"{_WORDS.get(judgement.exit_code, 'FAIL')}  {cell.title} in {seconds:.1f} s{reason}")
         if judgement.exit_code is not ExitCode.PASS:
             for text in (judgement.hint or "").splitlines():
                 self.line(f"  {text}")
             self.line(f"  again: {again}")
 
 
+# The tests were never the question: what went wrong says enough.
+_NO_TESTS = frozenset({ExitCode.USAGE, ExitCode.DOCKER, ExitCode.STACK_START, ExitCode.INTERNAL})
 _WORDS = {
     ExitCode.PASS: "PASS",
     ExitCode.NOTHING_RAN: "NOTHING RAN",
