@@ -1,0 +1,82 @@
+"""The commands `stackproof policy …` and `stackproof verdict`, as click objects that the command line registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import click
+
+from stackproof import catalog, console
+from stackproof.errors import ExitCode, UsageError
+from stackproof.plan import RUNS
+from stackproof.release import show
+from stackproof.verdict.check import check
+from stackproof.verdict.update import update_expected
+from stackproof.verdict.weigh import weigh
+
+
+class Surroundings(Protocol):
+    """What the command line hands to every command."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The caller's environment."""
+
+    @property
+    def project(self) -> Path:
+        """The project's folder."""
+
+
+@click.group("policy")
+def policy() -> None:
+    """Look after the release policy (ci/release.yaml) and the tests it expects (ci/expected/)."""
+
+
+@policy.command("check")
+@click.pass_obj
+def policy_check(around: Surroundings) -> int:
+    """Name waivers that expired or match nothing, and expectations that are missing or left over."""
+    found = check(around.project, catalog.load(around.project), datetime.now(UTC).date())
+    for line in found:
+        console.out(line)
+    if not found:
+        console.out("the policy is in order")
+    return ExitCode.TESTS if found else ExitCode.PASS
+
+
+@policy.command("update")
+@click.argument("run", required=False)
+@click.pass_obj
+def policy_update(around: Surroundings, run: str | None) -> int:
+    """Expect from now on what RUN (an id or a folder; default: the newest run) has shown."""
+    for line in update_expected(around.project, run_folder(around.project, run)):
+        console.out(line)
+    return ExitCode.PASS
+
+
+@click.command("verdict")
+@click.argument("run", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def verdict(around: Surroundings, run: str | None, as_json: bool) -> int:
+    """Weigh RUN (an id or a folder; default: the newest run) again, against what the project is now."""
+    folder = run_folder(around.project, run)
+    weighed = weigh(around.project, folder, environ=around.environ, today=datetime.now(UTC).date())
+    show(weighed, folder, around.project, as_json=as_json)
+    return weighed.exit_code
+
+
+def run_folder(project: Path, named: str | None) -> Path:
+    """The folder of a run: by id, by path, or the newest; UsageError when there is none."""
+    if named is not None:
+        for folder in (project / RUNS / named, project / named):
+            if folder.is_dir():
+                return folder
+        raise UsageError(f"there is no run {named}", hint=f"runs lie in {RUNS.as_posix()}/")
+    found = sorted((project / RUNS).glob("*/manifest.json"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise UsageError("there is no run yet", hint="nox -s verify_release makes one")
+    return found[-1].parent

@@ -1,0 +1,117 @@
+"""`stackproof verify-release`: runs everything that the policy lists and gives one verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from stackproof import benchmark, catalog, console, options, plan, run, typecheck
+from stackproof.errors import ExitCode, UsageError
+from stackproof.evidence import digests, git, jsonfile, manifest, recordings
+from stackproof.evidence.recordings import RecordingFacts
+from stackproof.plan import Plan
+from stackproof.recorder.mode import Mode
+from stackproof.rundir import new_run_id
+from stackproof.verdict import policy, publish, render, terminal
+from stackproof.verdict.policy import Policy
+from stackproof.verdict.records import Verdict
+from stackproof.verdict.weigh import recording_dir, weigh
+
+_SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
+
+
+def main(project: Path, argv: Sequence[str]) -> int:
+    """The command: `verify-release [--json]`."""
+    if unknown := [argument for argument in argv if argument != "--json"]:
+        raise UsageError(f"stackproof verify-release does not know {unknown[0]!r}", hint="it takes --json")
+    return verify(project, environ=os.environ, today=datetime.now(UTC).date(), as_json="--json" in argv)
+
+
+def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: bool = False) -> int:
+    """Run cells, types and benchmarks into one run folder, weigh it, print and write the verdict; its exit code.
+
+    UsageError when the policy, or something that it names, does not exist: then nothing is run. An interrupted run
+    leaves a verdict over what there is, and ends with the code of the signal.
+    """
+    rules = policy.load(project)
+    run_id = new_run_id(project)
+    plans = _plans(rules, project, run_id, environ)
+    run_dir = plans[0].run_dir
+    shown = None if as_json else console.make(sys.stdout, environ)
+    stopped = _cells(plans, run_dir, environ, shown)
+    if stopped is None:
+        _checks(rules, project, run_dir, environ, say=not as_json)
+    manifest.write(run_dir, run_id=run_id, project=project)
+    verdict = weigh(project, run_dir, environ=environ, today=today)
+    publish.write(run_dir, verdict)
+    publish.summarise(verdict, environ)
+    show(verdict, run_dir, project, as_json=as_json)
+    return int(verdict.exit_code if stopped is None else stopped)
+
+
+def show(verdict: Verdict, run_dir: Path, project: Path, *, as_json: bool) -> None:
+    """Print the verdict, as lines or as the content of `verdict.json`."""
+    if as_json:
+        console.out(json.dumps(render.to_json(verdict), indent=2, sort_keys=True, ensure_ascii=False))
+        return
+    absolute, root = run_dir.absolute(), project.absolute()
+    shown = absolute.relative_to(root) if absolute.is_relative_to(root) else absolute
+    for line in terminal.lines(verdict, shown.as_posix()):
+        console.out(line)
+
+
+def _plans(rules: Policy, project: Path, run_id: str, environ: Mapping[str, str]) -> list[Plan]:
+    """One plan for each suite and setup, over all its stacks; all of them share the run folder."""
+    known = catalog.load(project)
+    plans = []
+    for suite, setup in dict.fromkeys((cell.suite, cell.setup) for cell in rules.cells):
+        stacks = [cell.stack for cell in rules.cells if (cell.suite, cell.setup) == (suite, setup)]
+        given = {
+            "suite": suite,
+            "setup": setup,
+            "stack_config": ",".join(stacks),
+            "inference_mode": Mode.REPLAY.value,
+        }
+        plans.append(plan.make(options.resolve(given, environ, project), known, project, run_id, caller=environ))
+    return plans
+
+
+def _cells(plans: Sequence[Plan], run_dir: Path, environ: Mapping[str, str], shown: Console | None) -> ExitCode | None:
+    """Run every cell; the signal that ended it, None when none did."""
+    planned: list[Any] = []
+    for each in plans:
+        outcome = run.execute(each, console=shown, environ=environ, keep_going=True)
+        planned += (jsonfile.read(run_dir / "plan.json") or {}).get("cells", [])
+        if outcome.exit_code in _SIGNALS:
+            return outcome.exit_code
+    jsonfile.write(run_dir / "plan.json", {"schema": 1, "kind": "release", "run_id": plans[0].run_id, "cells": planned})
+    return None
+
+
+def _checks(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str], *, say: bool) -> None:
+    for line in _checked(rules, project, run_dir, environ):
+        if say:
+            console.out(line)
+
+
+def _checked(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str]) -> Iterator[str]:
+    if rules.typecheck is not None:
+        yield typecheck.line(typecheck.check(project, rules.typecheck.paths, run_dir))
+    if rules.benchmarks:
+        gates = {each.name: each.gate for each in rules.benchmarks}
+        yield from benchmark.lines(benchmark.measure(project, run_dir), gates)
+    inspected = recordings.inspect(recording_dir(project, environ), (cell.setup for cell in rules.cells))
+    facts = RecordingFacts(
+        files=inspected.files,
+        damaged=inspected.damaged,
+        commit=git.state(project).commit,
+        policy=digests.policy(project),
+    )
+    jsonfile.write(run_dir / "checks/recordings.json", recordings.to_json(facts))
