@@ -51,8 +51,8 @@ def setups_page(setups: Mapping[str, SetupSpec]) -> str:
         _GENERATED.format(source="`stacks/setups.yaml`"),
         (
             "A setup names an environment. What the caller's environment already has wins over its values, `--env` "
-            "wins over both. A file `stacks/setups.yaml` in a project adds setups, or replaces these by name. Secrets are "
-            "needed for real calls only: in replay an absent one gets a placeholder."
+            "wins over both. A file `stacks/setups.yaml` in a project adds setups, or replaces these by name. Secrets "
+            "are needed for real calls only: in replay an absent one gets a placeholder."
         ),
     ]
     for spec in setups.values():

@@ -1,0 +1,302 @@
+"""One table: from a cell, options and the caller's environment to the variables of tests and stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackproof.catalog.records import ModelRole, ProviderSpec, ServiceSpec, SetupSpec, StackMode, StackSpec, SuiteSpec
+from stackproof.environment import MASK, PLACEHOLDER, build
+from stackproof.errors import UsageError
+from stackproof.options import RunOptions
+from stackproof.plan import Cell
+from stackproof.recorder.mode import Mode
+from stackproof.recorder.settings import Settings
+
+PROJECT = Path("/srv/shop")
+HERE = Path("stacks.yaml")
+SETUP = SetupSpec(
+    name="gpt",
+    description="d",
+    env={"OPENAI_BASE_URL": "https://api.openai.com/v1", "REGION": "eu", "OPTIONAL_TOKEN": "EMPTY"},
+    models={ModelRole.TEXT: "openai/gpt-4o"},
+    embedding_dimension=1536,
+    secrets=("OPENAI_API_KEY", "OPTIONAL_TOKEN"),
+    needs=("REGION",),
+    providers=(
+        ProviderSpec(name="openai", variable="OPENAI_BASE_URL", origin=True),
+        ProviderSpec(name="search", prefixes=("https://search.example.com/v2",)),
+    ),
+    rules=({"name": "floats"},),
+    source=HERE,
+)
+STACK = StackSpec(
+    name="reference",
+    description="d",
+    folder=PROJECT / "stacks/reference",
+    modes=(StackMode.LIBRARY, StackMode.SERVER),
+    python_path=(PROJECT / "stacks/reference",),
+    env={"LISTEN": "{host}:{port}", "LOG_LEVEL": "info", "SHAPE": '{"a": {port}}'},
+    variables={
+        "STACKPROOF_SETUP": "SHOP_SETUP",
+        "STACKPROOF_TEXT_MODEL": "SHOP_MODEL",
+        "STACKPROOF_DEBUG": "SHOP_DEBUG",
+    },
+    header="X-Shop",
+    source=HERE,
+)
+SUITE = SuiteSpec(
+    name="base", description="d", roots=("tests/integration/base",), default_setup="gpt", rules=({"name": "nulls"},),
+    source=HERE,
+)  # fmt: skip
+SERVICE = ServiceSpec(
+    name="llama-cpp", description="d", folder=HERE, command=("x",), server="llama.cpp b1", source=HERE,
+    models={"m": {"synthetic_weights": True}},
+)  # fmt: skip
+CELL = Cell(
+    suite=SUITE, setup=SETUP, stack=STACK, mode=StackMode.SERVER, inference_mode=Mode.REPLAY, service=None,
+    paths=SUITE.roots,
+)  # fmt: skip
+SERVED = replace(CELL, inference_mode=Mode.RECORD, service=SERVICE)
+LIBRARY = replace(CELL, mode=StackMode.LIBRARY)
+ABSENT = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What goes in, and the variables that must (or, where None, must not) come out."""
+
+    cell: Cell = CELL
+    options: Mapping[str, Any] = field(default_factory=dict)
+    caller: Mapping[str, str] = field(default_factory=dict)
+    base_url: str | None = "http://127.0.0.1:41873"
+    service_url: str | None = None
+    tests: Mapping[str, str | None] = field(default_factory=dict)
+    stack: Mapping[str, str | None] = field(default_factory=dict)
+    placeholders: frozenset[str] | None = None
+    shown: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def both(**values: str | None) -> dict[str, Any]:
+    return {"tests": values, "stack": values}
+
+
+CASES = {
+    "the setup's values are defaults": Case(**both(OPENAI_BASE_URL="https://api.openai.com/v1", REGION="eu")),
+    "the caller's values win over the setup's": Case(
+        caller={"OPENAI_BASE_URL": "http://gateway/v1", "PATH": "/bin"},
+        **both(OPENAI_BASE_URL="http://gateway/v1", PATH="/bin"),
+    ),
+    "an empty variable of the caller is none": Case(
+        caller={"OPENAI_BASE_URL": "", "OPENAI_API_KEY": ""},
+        **both(OPENAI_BASE_URL="https://api.openai.com/v1", OPENAI_API_KEY=PLACEHOLDER),
+    ),
+    "--env wins over the caller, the service and the stack": Case(
+        cell=SERVED,
+        options={"env": ("OPENAI_BASE_URL=http://mine/v1", "LOG_LEVEL=debug", "LISTEN=x", "LOG_LEVEL=trace")},
+        caller={"OPENAI_BASE_URL": "http://gateway/v1", "LOG_LEVEL": "warn"},
+        service_url="http://127.0.0.1:9000/v1",
+        tests={"OPENAI_BASE_URL": "http://mine/v1", "LOG_LEVEL": "trace"},
+        stack={"OPENAI_BASE_URL": "http://mine/v1", "LOG_LEVEL": "trace", "LISTEN": "x"},
+    ),
+    "--env keeps spaces, quotes and equals signs": Case(
+        options={"env": ("A= b c ", "B=\"it's\"", "C=x=y==", "D=", "E=ü\n2")},
+        **both(A=" b c ", B="\"it's\"", C="x=y==", D="", E="ü\n2"),
+    ),
+    "replay gives placeholders for what is missing": Case(
+        **both(OPENAI_API_KEY=PLACEHOLDER, OPTIONAL_TOKEN="EMPTY"), placeholders=frozenset({"OPENAI_API_KEY"})
+    ),
+    "replay keeps a secret that is there": Case(
+        caller={"OPENAI_API_KEY": "sk-real-0123456789"},
+        **both(OPENAI_API_KEY="sk-real-0123456789"),
+        placeholders=frozenset(),
+        shown={"OPENAI_API_KEY": MASK, "OPTIONAL_TOKEN": MASK},
+    ),
+    "live has no placeholders": Case(
+        cell=replace(CELL, inference_mode=Mode.LIVE),
+        caller={"OPENAI_API_KEY": "sk-real-0123456789", "REGION": "us"},
+        **both(OPENAI_API_KEY="sk-real-0123456789"),
+        placeholders=frozenset(),
+    ),
+    "a service takes the place of every provider variable": Case(
+        cell=SERVED,
+        caller={"OPENAI_BASE_URL": "http://gateway/v1"},
+        service_url="http://127.0.0.1:9000/v1",
+        **both(OPENAI_BASE_URL="http://127.0.0.1:9000/v1", OPENAI_API_KEY=PLACEHOLDER),
+    ),
+    "the run describes itself": Case(
+        **both(
+            STACKPROOF_INFERENCE_MODE="replay",
+            STACKPROOF_RECORDING_DIR="/srv/shop/recordings",
+            STACKPROOF_SUITE="base",
+            STACKPROOF_SETUP="gpt",
+            STACKPROOF_STACK_TYPE="server",
+            STACKPROOF_STACK="server:reference",
+            STACKPROOF_API_BASE_URL="http://127.0.0.1:41873",
+            STACKPROOF_RUN_ID="7f3c2a",
+            STACKPROOF_RUN_DIR="/srv/shop/.stackproof/runs/7f3c2a/cells/c",
+            STACKPROOF_CHILD="7f3c2a",
+            STACKPROOF_TEXT_MODEL="openai/gpt-4o",
+            STACKPROOF_EMBEDDING_DIMENSION="1536",
+            STACKPROOF_VISION_MODEL=ABSENT,
+            STACKPROOF_DEBUG=ABSENT,
+        )
+    ),
+    "options win over the setup's models": Case(
+        options={"text_model": "openai/o1", "embedding_dimension": 8, "recording_dir": "/data/rec", "debug": True},
+        **both(
+            STACKPROOF_TEXT_MODEL="openai/o1",
+            STACKPROOF_EMBEDDING_DIMENSION="8",
+            STACKPROOF_RECORDING_DIR="/data/rec",
+            STACKPROOF_DEBUG="1",
+        ),
+    ),
+    "nothing of an outer run gets in": Case(
+        caller={
+            "STACKPROOF_VISION_MODEL": "old/model",
+            "STACKPROOF_CHILD": "aaaaaa",
+            "STACKPROOF_RECORDER": "{}",
+            "PYTEST_XDIST_WORKER": "gw1",
+            "PYTEST_CURRENT_TEST": "t",
+            "PYTEST_ADDOPTS": "-q",
+            "STACKPROOF_LIVE_MODEL": "a/b",
+        },
+        **both(
+            STACKPROOF_VISION_MODEL=ABSENT,
+            STACKPROOF_CHILD="7f3c2a",
+            PYTEST_XDIST_WORKER=ABSENT,
+            PYTEST_CURRENT_TEST=ABSENT,
+            PYTEST_ADDOPTS="-q",
+            STACKPROOF_LIVE_MODEL="a/b",
+        ),
+    ),
+    "a stack gets our variables under its own names": Case(
+        tests={"SHOP_SETUP": ABSENT},
+        stack={"SHOP_SETUP": "gpt", "SHOP_MODEL": "openai/gpt-4o", "SHOP_DEBUG": ABSENT, "STACKPROOF_SETUP": "gpt"},
+    ),
+    "a stack's templates are filled, other braces stay": Case(
+        caller={"LISTEN": "old:1", "LOG_LEVEL": "warn"},
+        tests={"LISTEN": "old:1"},
+        stack={"LISTEN": "127.0.0.1:41873", "LOG_LEVEL": "warn", "SHAPE": '{"a": 41873}'},
+    ),
+    "a stack's code comes first on its path": Case(
+        caller={"PYTHONPATH": "/lib/a:/lib/b"},
+        tests={"PYTHONPATH": "/lib/a:/lib/b"},
+        stack={"PYTHONPATH": "/srv/shop/stacks/reference:/lib/a:/lib/b"},
+    ),
+    "a library's tests are its process": Case(
+        cell=LIBRARY,
+        base_url=None,
+        **both(
+            SHOP_SETUP="gpt",
+            LOG_LEVEL="info",
+            PYTHONPATH="/srv/shop/stacks/reference",
+            STACKPROOF_STACK="library:reference",
+            STACKPROOF_STACK_TYPE="library_client",
+            STACKPROOF_API_BASE_URL=ABSENT,
+        ),
+    ),
+    "a proxy stays out of loopback": Case(
+        caller={"HTTPS_PROXY": "http://proxy:3128", "no_proxy": "corp.example, localhost"},
+        **both(NO_PROXY="corp.example,localhost,127.0.0.1", no_proxy="corp.example,localhost,127.0.0.1"),
+    ),
+    "without a proxy nothing is said about one": Case(**both(NO_PROXY=ABSENT)),
+    "secrets are masked wherever they stand": Case(
+        options={
+            "env": (
+                "OPENAI_API_KEY=sk-real-0123456789",
+                "DATABASE=postgres://me:pass@db/x",
+                "COPY=<sk-real-0123456789>",
+            )
+        },
+        caller={"MY_SESSION_TOKEN": "abcdefghij", "HOME": "/home/me"},
+        shown={
+            "OPENAI_API_KEY": MASK,
+            "COPY": f"<{MASK}>",
+            "DATABASE": f"postgres://me:{MASK}@db/x",
+            "MY_SESSION_TOKEN": ABSENT,
+            "HOME": ABSENT,
+            "REGION": "eu",
+        },
+    ),
+    "a placeholder is shown as what it is": Case(shown={"OPENAI_API_KEY": PLACEHOLDER}),
+}  # fmt: skip
+
+
+def run(case: Case) -> Any:
+    return build(
+        cell=case.cell,
+        options=RunOptions(**case.options),
+        project=PROJECT,
+        run_id="7f3c2a",
+        cell_dir=PROJECT / ".stackproof/runs/7f3c2a/cells/c",
+        caller=case.caller,
+        base_url=case.base_url,
+        service_url=case.service_url,
+    )
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_variables(case: Case) -> None:
+    built = run(case)
+    assert {name: built.tests.get(name) for name in case.tests} == dict(case.tests)
+    assert {name: built.stack.get(name) for name in case.stack} == dict(case.stack)
+    assert {name: built.shown().get(name) for name in case.shown} == dict(case.shown)
+    if case.placeholders is not None:
+        assert built.placeholders == case.placeholders
+    for values in (built.tests, built.stack):
+        settings = Settings.from_json(values["STACKPROOF_RECORDER"])
+        assert settings.run_dir == values["STACKPROOF_RUN_DIR"]
+        assert not any(value in values["STACKPROOF_RECORDER"] for value in ("sk-real", "abcdefghij"))
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "caller", "sentence"),
+    [
+        (replace(CELL, inference_mode=Mode.LIVE), {}, {}, "setup 'gpt' needs OPENAI_API_KEY and REGION for live"),
+        (
+            replace(CELL, inference_mode=Mode.RECORD),
+            {},
+            {"REGION": "us"},
+            "setup 'gpt' needs OPENAI_API_KEY for record",
+        ),
+        (CELL, {"env": ("STACKPROOF_RUN_ID=x",)}, {}, "--env: STACKPROOF_RUN_ID is set by the run itself"),
+    ],
+    ids=["live without secrets", "record without a key", "--env of our own"],
+)
+def test_what_cannot_work_is_refused(
+    cell: Cell, options: dict[str, Any], caller: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(Case(cell=cell, options=options, caller=caller))
+    assert caught.value.message.startswith(sentence)
+
+
+def test_recorder_is_told_who_is_called_and_by_whom() -> None:
+    caller = {"OPENAI_BASE_URL": "http://10.0.0.7:8000/v1/", "REGION": "us"}
+    built = run(Case(cell=SERVED, caller=caller))
+    settings = Settings.from_json(built.stack["STACKPROOF_RECORDER"])
+    assert [(item.name, item.variable, item.prefixes) for item in settings.providers] == [
+        ("openai", "OPENAI_BASE_URL", ("http://10.0.0.7:8000/v1", "http://10.0.0.7:8000")),
+        ("search", None, ("https://search.example.com/v2",)),
+    ]
+    assert settings.secrets == ("OPENAI_API_KEY", "OPTIONAL_TOKEN")
+    assert [rule["name"] for rule in settings.rules] == ["floats", "nulls"]
+    assert settings.provenance == {
+        "server": "llama.cpp b1",
+        "service": "llama-cpp",
+        "models": {"m": {"synthetic_weights": True}},
+    }
+    assert settings.header == "X-Shop"
+    assert settings.stack_url == "http://127.0.0.1:41873"
+    assert settings.command == "stackproof run"
+
+
+def test_caller_is_left_alone() -> None:
+    caller = {"PATH": "/bin"}
+    run(Case(caller=caller))
+    assert caller == {"PATH": "/bin"}
