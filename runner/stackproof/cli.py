@@ -102,7 +102,7 @@ def run(ctx: click.Context, /, **_: object) -> int:
 
     around: Surroundings = ctx.obj
     chosen = options.resolve(given(ctx), around.environ, around.project)
-    run_id = import_module("stackproof.rundir").new_run_id()
+    run_id = import_module("stackproof.rundir").new_run_id(around.project)
     planned = plan.make(chosen, around.catalog(), around.project, run_id, caller=around.environ)
     variables = _environments(planned, around)
     if chosen.print_env:
