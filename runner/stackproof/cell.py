@@ -42,11 +42,11 @@ def main(arguments: list[str]) -> int:
         except Interrupted:
             pass  # its signal is written below, like one that came while the tests ran
         except StackproofError as error:
-            outcome["error"] = _error(error)
+            outcome["error"] = start.error_facts(error)
         except Exception as error:  # noqa: BLE001
             # Whatever it is, the orchestrator has to learn that it was not the tests.
             traceback.print_exc()
-            outcome["error"] = _error(StackproofError(f"{type(error).__name__}: {error}"))
+            outcome["error"] = start.error_facts(StackproofError(f"{type(error).__name__}: {error}"))
         if interrupts.first is not None and outcome["signal"] is None:
             outcome["signal"] = interrupts.first.name
         outcome["stopped"] = _now()
@@ -151,6 +151,8 @@ def _tests(work: _Work, variables: Mapping[str, str]) -> None:
     work.outcome["exit_code"] = ended.code
     if interrupts.first is not None:
         work.outcome["signal"] = interrupts.first.name
+    elif error := jsonfile.read(work.cell_dir / start.ERROR):
+        work.outcome["error"] = error
     elif ended.timed_out:
         last = list(testlog.read(work.cell_dir / "tests.jsonl").tests)
         after = f"; the last test that ended was {last[-1]}" if last else "; no test had ended"
@@ -206,15 +208,6 @@ def _keep(work: _Work) -> None:
 def _by_hook(work: _Work) -> str:
     calls = testlog.read(work.cell_dir / "tests.jsonl").calls or {}
     return "tripwire" if work.cell.inference_mode is Mode.REPLAY and calls.get("sealed_by_hook") is True else "none"
-
-
-def _error(error: StackproofError) -> dict[str, Any]:
-    return {
-        "kind": type(error).__name__,
-        "message": error.message,
-        "hint": error.hint,
-        "exit_code": int(error.exit_code),
-    }
 
 
 def _now() -> str:

@@ -58,15 +58,20 @@ def judge(facts: CellFacts) -> Judgement:
     return _died(pytest_code, facts) or _pytest(pytest_code, facts)
 
 
+# Kinds of a miss that are about the tests, not about recordings: a socket to the world, a secret in an answer.
+_NO_FAULT_OF_RECORDINGS = frozenset({"network", "secret"})
+
+
 def is_miss(entry: TestEntry, misses: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a test failed for want of a recording: by a miss of its own, or one whose words its failure quotes."""
-    for miss in misses:
-        if miss.get("test_id") == entry.nodeid:
-            return True
-        first = next((line.strip() for line in str(miss.get("message", "")).splitlines() if "no recording" in line), "")
-        if first and first in (entry.text or ""):
-            return True
-    return False
+    own = [miss for miss in misses if miss.get("test_id") == entry.nodeid]
+    if not own:
+        own = [miss for miss in misses if (first := _first_line(miss)) and first in (entry.text or "")]
+    return bool(own) and not any(miss.get("kind") in _NO_FAULT_OF_RECORDINGS for miss in own)
+
+
+def _first_line(miss: Mapping[str, Any]) -> str:
+    return next((line.strip() for line in str(miss.get("message", "")).splitlines() if line.strip()), "")
 
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
@@ -147,6 +152,9 @@ def _pytest(code: int, facts: CellFacts) -> Judgement:
             reason="the tests could not be collected (pytest exit code 2)",
             hint="an import error in a test or a conftest; see pytest.log",
         )
+    # The plugin's own code for a session in which only --strict found something.
+    if code == ExitCode.RECORDINGS and (unused := _unused(facts)):
+        return unused
     how = "was interrupted (exit code 2)" if code == _INTERRUPTED else describe_exit(code)
     return Judgement(exit_code=ExitCode.TESTS, reason=f"pytest {how}; {facts.counts.words()}")
 
@@ -165,11 +173,18 @@ def _green(facts: CellFacts) -> Judgement:
         (counts.total == counts.skipped, ExitCode.NOTHING_RAN, f"nothing ran: {counts.words()}"),
         (log.exitstatus, ExitCode.NOT_PROVEN, f"pytest exited with 0, yet its session ended with {log.exitstatus}"),
         (lost > 0, ExitCode.NOT_PROVEN, f"{lost} collected tests have no result"),
-        (facts.misses, ExitCode.RECORDINGS, f"{_calls(len(facts.misses))} had no recording"),
+        (facts.misses, *_swallowed(facts.misses)),
     ):
         if wrong:
             return Judgement(exit_code=code, reason=reason)
     return _unused(facts) or Judgement(exit_code=ExitCode.PASS)
+
+
+def _swallowed(misses: Sequence[Mapping[str, Any]]) -> tuple[ExitCode, str]:
+    """Misses of tests that passed: the code under test took the error for an answer."""
+    if any(miss.get("kind") in _NO_FAULT_OF_RECORDINGS for miss in misses):
+        return ExitCode.TESTS, "the tests passed, yet a call left what replay allows"
+    return ExitCode.RECORDINGS, f"the tests passed, yet {_calls(len(misses))} had no recording"
 
 
 def _failed(facts: CellFacts) -> Judgement:

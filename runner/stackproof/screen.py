@@ -132,7 +132,7 @@ class Screen:
         if calls is None:
             return
         kinds = ["replayed", "recorded", "missed", "unused"]
-        kinds += [kind for kind in ("live", "refused", "late") if calls.get(kind)]
+        kinds += [kind for kind in ("live", "late") if calls.get(kind)]
         numbers = ", ".join(f"{calls.get(kind) or 0} {kind}" for kind in kinds)
         match sealed:
             case "namespace":
@@ -151,8 +151,8 @@ class Screen:
         dropped = calls.get("not_promoted") or 0
         left = f"; {dropped} not kept, their tests did not pass" if dropped else ""
         self.line(
-            f"recordings: {_plural(int(calls.get('files') or 0), 'file')} in {folder}/{cell.setup.name}, "
-            f"{calls.get('recorded') or 0} calls recorded, {_bytes(int(calls.get('bytes') or 0))}{left}"
+            f"recordings: {calls.get('recorded') or 0} calls recorded, {calls.get('written') or 0} files written, "
+            f"{calls.get('removed') or 0} removed, in {folder}/{cell.setup.name}{left}"
         )
 
     def conclusion(self, cell: Cell, judgement: Judgement, seconds: float, again: str) -> None:
@@ -177,13 +177,3 @@ _WORDS = {
     ExitCode.SIGINT: "STOPPED",
     ExitCode.SIGTERM: "STOPPED",
 }
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def _bytes(number: int) -> str:
-    return (
-        f"{number} bytes" if number < 1000 else f"{number / 1000:.0f} kB" if number < 1e6 else f"{number / 1e6:.1f} MB"
-    )

@@ -43,6 +43,8 @@ def arguments(options: RunOptions, paths: Sequence[str], cell_dir: Path) -> list
         command += ["-k", options.pattern]
     if options.workers is not None:
         command += ["-n", options.workers]
+    if options.test_timeout is not None:
+        command += ["-p", "stackproof.test_limit", "--stackproof-test-timeout", f"{options.test_timeout:g}"]
     if options.collect_only:
         command += ["--collect-only", "-q"]
     if options.verbose:

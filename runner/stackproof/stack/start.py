@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from stackproof.catalog.records import StackMode, StackSpec
 from stackproof.errors import DockerError, ExitCode, StackproofError, StackStartError, UsageError
+from stackproof.evidence import jsonfile
 from stackproof.stack import ports
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.process import Process
@@ -23,6 +24,20 @@ if TYPE_CHECKING:
 
 IN_PROCESS_URL = "http://stack.invalid"
 """Base URL of a library stack: a name that no resolver knows, since nothing listens anywhere."""
+
+
+ERROR = "stack_error.json"
+"""Why a library stack did not start, in the folder of its cell: it happens inside the process of the tests."""
+
+
+def error_facts(error: StackproofError) -> dict[str, Any]:
+    """An expected error as `outcome.json` holds it."""
+    return {
+        "kind": type(error).__name__,
+        "message": error.message,
+        "hint": error.hint,
+        "exit_code": int(error.exit_code),
+    }
 
 
 def _never() -> None:
@@ -67,7 +82,7 @@ def start(
         )
     match cell.mode:
         case StackMode.LIBRARY:
-            with _library(cell.stack, environment) as handle:
+            with _library(cell.stack, environment, cell_dir / ERROR) as handle:
                 yield handle
         case StackMode.SERVER:
             with _server(cell.stack, environment, cell_dir=cell_dir, timeout=timeout, port=port, check=check) as handle:
@@ -83,14 +98,19 @@ def start(
 
 
 @contextmanager
-def _library(stack: StackSpec, environment: Mapping[str, str]) -> Iterator[StackHandle]:
+def _library(stack: StackSpec, environment: Mapping[str, str], error_file: Path) -> Iterator[StackHandle]:
     from stackproof.stack.inprocess import InProcessApp  # noqa: PLC0415 - a server run never loads it
 
     began = time.monotonic()
     with ExitStack() as undo:
         undo.enter_context(_environment(environment))
         undo.enter_context(_import_path(stack.python_path))
-        running = undo.enter_context(InProcessApp(_application(stack)))
+        try:
+            running = undo.enter_context(InProcessApp(_application(stack)))
+        except StackproofError as error:
+            # pytest's own exit codes say something else by the same numbers, so the reason goes beside them.
+            jsonfile.write(error_file, error_facts(error))
+            raise
         yield StackHandle(
             name=stack.name,
             mode=StackMode.LIBRARY,
