@@ -67,10 +67,6 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
             return ExitCode.USAGE
         case click.UsageError():
             error = usage_error(error)
-        case BrokenPipeError():
-            # Whoever read our output has gone. Nothing may be written there any more, at exit neither.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            error = StackproofError("standard output was closed before everything was written")
         case StackproofError():
             pass
         case _:

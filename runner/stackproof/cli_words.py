@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 
 import click
 
-from stackproof.errors import UsageError
+from stackproof.errors import StackproofError, UsageError
 from stackproof.option_table import OPTIONS, Group, Kind, Option
 from stackproof.suggest import did_you_mean, unknown
 
@@ -15,6 +17,15 @@ PYTEST_ARGS = "stackproof.pytest_args"
 
 class CommandGroup(click.Group):
     """A group of commands that names the nearest one when a name is unknown."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """As click's, which would end a command whose reader has gone with 1, the code of failed tests."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # Nothing may be written there any more, at exit neither.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise StackproofError("standard output was closed before everything was written") from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,0 +1,24 @@
+"""The generated pages are those that the data would give now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackproof.option_table import OPTIONS
+from stackproof.reference_pages import main, pages
+
+FOLDER = Path(__file__).parents[3] / "docs" / "reference"
+
+
+@pytest.mark.parametrize("name", ["options.md", "setups.md"])
+def test_page_is_current(name: str) -> None:
+    current = (FOLDER / name).read_text(encoding="utf-8")
+    assert current == pages()[name], "write it again: python -m stackproof.reference_pages docs/reference"
+
+
+def test_every_option_is_on_its_page(tmp_path: Path) -> None:
+    main(tmp_path)
+    text = (tmp_path / "options.md").read_text(encoding="utf-8")
+    assert all(option.flag in text for option in OPTIONS)
