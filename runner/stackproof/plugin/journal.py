@@ -64,7 +64,7 @@ class Journal:
 
 def _outcome(phases: Sequence[pytest.TestReport]) -> str:
     """The worse of set-up, call and teardown."""
-    outcomes: list[str] = [report.outcome for report in phases]
+    outcomes = [str(report.outcome) for report in phases]
     if "rerun" in outcomes:  # pytest-rerunfailures: this attempt is going to be repeated
         return "rerun"
     for report in phases:
@@ -90,7 +90,7 @@ def _reason(phases: Sequence[pytest.TestReport]) -> str | None:
 def _text(phases: Sequence[pytest.TestReport]) -> str | None:
     texts = []
     for report in phases:
-        if report.failed or report.outcome == "rerun":
+        if report.failed or str(report.outcome) == "rerun":
             texts.append(report.longreprtext)
             texts += [content for title, content in report.sections if title.startswith("provider calls")]
     return "\n".join(texts) or None

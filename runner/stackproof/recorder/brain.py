@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -50,13 +50,15 @@ class PassThrough:
 class Answer:
     """A response that needs no network. `exception` is {kind, message} to raise after the chunks, if any.
 
-    `status` is None when there was no response at all. `past_end` is what reading beyond the chunks means.
+    `status` is None when there was no response at all. `read_on` is set where the recorded caller left: whoever reads
+    on is told why not by the text that it returns.
     """
 
     status: int | None
     headers: Mapping[str, str]
     chunks: Iterable[bytes]
     exception: Mapping[str, str] | None = None
+    read_on: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,19 +178,23 @@ class Brain:
         headers = {key: value for key, value in response["headers"].items() if key != "content-encoding"}
         if "retry-after" in headers or response["status"] in (408, 409, 429) or (response["status"] or 0) >= 500:
             headers["retry-after-ms"] = "1"  # the SDK acts as it did, without the wait
-        chunks: Iterable[bytes] = recording.chunks_of(response)
-        if not response["complete"] and not response["is_exception"]:
-            chunks = self._until_left(call, ordinal, path, chunks)
-        return Answer(status=response["status"], headers=headers, chunks=chunks, exception=response["exception"])
+        left_early = not response["complete"] and not response["is_exception"]
 
-    def _until_left(self, call: _Call, ordinal: int, path: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        yield from chunks
-        text = (
-            f"{miss.shown_path(path)} ends here: the caller left this stream early when it was recorded\n"
-            f"  record it: {miss.command_for(self.settings.command, call.scope)}"
+        def read_on() -> str:
+            text = (
+                f"{miss.shown_path(path)} ends here: the caller left this stream early when it was recorded\n"
+                f"  record it: {miss.command_for(self.settings.command, call.scope)}"
+            )
+            self._log_miss(call, ordinal, Miss(kind="incomplete", text=text))
+            return text
+
+        return Answer(
+            status=response["status"],
+            headers=headers,
+            chunks=recording.chunks_of(response),
+            exception=response["exception"],
+            read_on=read_on if left_early else None,
         )
-        self._log_miss(call, ordinal, Miss(kind="incomplete", text=text))
-        raise IncompleteRecordingError(text)
 
     def _models(self, call: _Call) -> Decision | None:
         if self.settings.mode is Mode.RECORD:
@@ -376,10 +382,6 @@ class Brain:
         for take in left:
             take.close()
         return len(left)
-
-
-class IncompleteRecordingError(Exception):
-    """A stream is read past the point at which its caller left it when it was recorded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

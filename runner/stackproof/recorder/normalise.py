@@ -70,6 +70,8 @@ CHAT, RESPONSE, RESPONSE_EVENT, MESSAGE, MESSAGE_EVENT, OLLAMA = (
     "chat", "response", "response-event", "message", "message-event", "ollama",
 )  # fmt: skip
 
+_ALL_BUT_OLLAMA = frozenset({CHAT, RESPONSE, RESPONSE_EVENT, MESSAGE, MESSAGE_EVENT})
+
 RULES: tuple[Rule, ...] = (
     Rule(name="completion-id", wires=frozenset({CHAT}), paths=("id",), act=Ids.completion),
     Rule(name="completion-created", wires=frozenset({CHAT}), paths=("created",), act=_zero),
@@ -79,10 +81,10 @@ RULES: tuple[Rule, ...] = (
         paths=("choices[].message.tool_calls[].id", "choices[].delta.tool_calls[].id"),
         act=Ids.other,
     ),
-    Rule(name="llama-cpp-timings", wires=frozenset({CHAT, RESPONSE, MESSAGE}), paths=("timings",), act=_zero),
+    Rule(name="llama-cpp-timings", wires=_ALL_BUT_OLLAMA, paths=("timings",), act=_zero),
     Rule(
         name="cached-tokens",
-        wires=frozenset({CHAT, RESPONSE, RESPONSE_EVENT, MESSAGE, MESSAGE_EVENT}),
+        wires=_ALL_BUT_OLLAMA,
         paths=(
             "usage.prompt_tokens_details.cached_tokens",
             "usage.input_tokens_details.cached_tokens",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +20,8 @@ from ..redact import RESPONSE_HEADERS
 
 _MARK = "__stackproof__"
 _POLL = 0.02
+# Seconds that a relay gets to learn that its own client has left, before reading on counts as a miss.
+_LEAVING = 2.0
 # Only what the standard library can undo: the body has to be read while it passes.
 _ENCODINGS = "gzip, deflate"
 # Exception classes by name, as both libraries have them; anything else is told as the nearest.
@@ -106,18 +108,44 @@ class _Wire:
     def __init__(self, module: ModuleType) -> None:
         self._module = module
 
+        wire = self
+
         class Stream(module.SyncByteStream, module.AsyncByteStream):  # type: ignore[misc, name-defined]
             """A recorded body: one cursor however often it is iterated, as SDKs iterate once more while closing."""
 
-            def __init__(self, chunks: Iterator[bytes]) -> None:
-                self._chunks = chunks
+            def __init__(self, answer: Answer, request: Any) -> None:
+                self._chunks = iter(answer.chunks)
+                self._answer, self._request = answer, request
+                self._closed = False
 
             def __iter__(self) -> Iterator[bytes]:
                 yield from self._chunks
+                self._end()
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
                 for chunk in self._chunks:
                     yield chunk
+                if self._answer.read_on is not None:
+                    await self._until_left()
+                self._end()
+
+            async def _until_left(self) -> None:
+                # A relay reads ahead of its client: it learns that the client has left a moment after the last event.
+                deadline = time.monotonic() + _LEAVING
+                while not self._closed and time.monotonic() < deadline:
+                    await _pause(_POLL)
+
+            def _end(self) -> None:
+                if self._answer.exception is not None:
+                    raise wire.exception(self._answer, self._request)
+                if self._answer.read_on is not None and not self._closed:
+                    raise module.ReadError(self._answer.read_on(), request=self._request)
+
+            def close(self) -> None:
+                self._closed = True
+
+            async def aclose(self) -> None:
+                self._closed = True
 
         class Tee(module.SyncByteStream, module.AsyncByteStream):  # type: ignore[misc, name-defined]
             """A live body on its way to the caller, with the take listening."""
@@ -225,20 +253,15 @@ class _Wire:
 
     def _answer(self, answer: Answer, request: Any) -> Any:
         if answer.status is None:
-            raise self._exception(answer, request)
+            raise self.exception(answer, request)
         return self._module.Response(
             status_code=answer.status,
             headers=dict(answer.headers),
-            stream=self._stream_class(self._chunks(answer, answer.chunks, request)),
+            stream=self._stream_class(answer, request),
             extensions={"http_version": b"HTTP/1.1"},
         )
 
-    def _chunks(self, answer: Answer, chunks: Iterable[bytes], request: Any) -> Iterator[bytes]:
-        yield from chunks
-        if answer.exception is not None:
-            raise self._exception(answer, request)
-
-    def _exception(self, answer: Answer, request: Any) -> Exception:
+    def exception(self, answer: Answer, request: Any) -> Exception:
         told = answer.exception or {}
         kind = told.get("kind", "")
         name = kind if kind in _KINDS else "ConnectError" if answer.status is None else "ReadError"
