@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
+import struct
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
@@ -97,9 +99,9 @@ class Front:
             writer.write(json_answer("413 Content Too Large", _error(str(error)), server=SERVER))
         except (MessageError, OSError, TimeoutError):
             # A proxy that invents an answer here would hide that the server broke.
-            writer.transport.abort()
+            _break(writer)
         except asyncio.CancelledError:
-            writer.transport.abort()
+            _break(writer)
             raise
         finally:
             writer.close()
@@ -207,6 +209,13 @@ async def _closed(reader: asyncio.StreamReader) -> None:
     with contextlib.suppress(OSError):
         while await reader.read(MAX_HEAD):
             pass  # a second request on this connection was told `Connection: close`
+
+
+def _break(writer: asyncio.StreamWriter) -> None:
+    """Reset the connection: a plain close would make a body without a declared length look complete."""
+    with contextlib.suppress(OSError):
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
 
 
 def _ports(upstreams: Upstreams) -> list[int]:
