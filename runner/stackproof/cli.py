@@ -75,7 +75,11 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     return error.exit_code
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    elsewhere={"policy": "stackproof.policy_cli:policy", "verdict": "stackproof.policy_cli:verdict"},
+)
 @click.version_option(__version__, prog_name="stackproof", message="%(prog)s %(version)s")
 def cli() -> None:
     """Prove that software on top of language models is fit to release."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
 import click
 
@@ -16,7 +19,26 @@ PYTEST_ARGS = "stackproof.pytest_args"
 
 
 class CommandGroup(click.Group):
-    """A group of commands that names the nearest one when a name is unknown."""
+    """A group of commands that names the nearest one when a name is unknown.
+
+    elsewhere: commands that live in modules which are slow to import, as `name -> module:attribute`.
+    """
+
+    def __init__(self, *args: Any, elsewhere: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._elsewhere = elsewhere or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, those of commands that are not imported yet too."""
+        return sorted({*super().list_commands(ctx), *self._elsewhere})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now if it lives elsewhere."""
+        if cmd_name not in self._elsewhere:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = self._elsewhere[cmd_name].partition(":")
+        command = getattr(import_module(module), attribute)
+        return command if isinstance(command, click.Command) else None
 
     def invoke(self, ctx: click.Context) -> object:
         """As click's, which would end a command whose reader has gone with 1, the code of failed tests."""
@@ -93,6 +115,11 @@ def usage_error(error: click.UsageError) -> UsageError:
         flags = [] if error.ctx is None else _flags(error.ctx)
         nearest = did_you_mean(error.option_name, flags)
         return UsageError(f"unknown option {error.option_name!r} of {path}{nearest}", hint=hint)
+    if isinstance(error.ctx, click.Context) and isinstance(error.ctx.command, click.Group):
+        # A group that is not one of ours: click's own sentence names the word in quotes.
+        word = re.match(r"No such command '([^']+)'", error.message)
+        if word is not None:
+            return unknown("command", word[1], error.ctx.command.list_commands(error.ctx))
     text = error.format_message().strip().rstrip(".")
     if "unexpected extra argument" in text and path.endswith(" run"):
         hint = "arguments for pytest go behind '--'; tests are chosen with --file, --subdirs or --pattern"

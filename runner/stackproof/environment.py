@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from stackproof.catalog.records import ModelRole, ProviderSpec, StackMode
 from stackproof.errors import UsageError
 from stackproof.options import RunOptions
-from stackproof.plan import Cell, again, is_secret
+from stackproof.plan import Cell, command_stem, is_secret
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.settings import VARIABLE as RECORDER
 from stackproof.recorder.settings import Provider, Settings
@@ -236,7 +236,7 @@ def _settings(
         stack_type=cell.mode.stack_type,
         record_errors=options.record_errors,
         strict=options.strict,
-        command=again(cell, options),
+        command=command_stem(cell, options),
         debug=options.debug,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -98,14 +98,29 @@ def make(
 def again(cell: Cell, options: RunOptions, *, complete: bool = False) -> str:
     """The command line that runs exactly this cell again, from what was given explicitly.
 
-    complete: suite, setup and stack are named even where the defaults would give them.
-    Values of `--env` whose names look like secrets are written as a reference to the variable.
+    complete: suite, setup and stack are named even where the defaults would give them; so they are when nothing was
+    given. Values of `--env` whose names look like secrets are written as a reference to the variable.
     """
+    words = list(_words(cell, options, without=frozenset(), complete=complete))
+    words = words or list(_words(cell, options, without=frozenset(), complete=True))
+    if options.pytest_args:
+        words += ["--", *map(shlex.quote, options.pytest_args)]
+    return " ".join([options.program, *words])
+
+
+def command_stem(cell: Cell, options: RunOptions) -> str:
+    """The command line of this cell without what chooses tests and mode, for somebody who adds those."""
+    return " ".join([options.program, *_words(cell, options, without=_CHOOSES, complete=True)])
+
+
+_CHOOSES = frozenset({"file", "subdirs", "pattern", "inference_mode", "collect_only", "strict", "seal"})
+
+
+def _words(cell: Cell, options: RunOptions, *, without: frozenset[str], complete: bool) -> Iterator[str]:
     this = {"suite": cell.suite.name, "setup": cell.setup.name, "stack_config": cell.stack_config}
-    words: list[str] = []
     for option in OPTIONS:
         # What to show is not part of what ran.
-        if option.group is Group.SHOW and option.name != "collect_only":
+        if option.name in without or (option.group is Group.SHOW and option.name != "collect_only"):
             continue
         asked = getattr(options, option.name)
         value = this.get(option.name, asked)
@@ -115,16 +130,13 @@ def again(cell: Cell, options: RunOptions, *, complete: bool = False) -> str:
         if not explicit and not one_of_several and not (complete and option.name in this):
             continue
         if option.kind is Kind.FLAG:
-            words.append(option.flag if value else f"--no-{option.flag[2:]}")
+            yield option.flag if value else f"--no-{option.flag[2:]}"
         elif option.name == "env":
-            words += [f"--env {_quoted_pair(pair, cell)}" for pair in options.env]
+            yield from (f"--env {_quoted_pair(pair, cell)}" for pair in options.env)
         elif isinstance(value, tuple):
-            words += [f"{option.flag} {shlex.quote(str(item))}" for item in value]
+            yield from (f"{option.flag} {shlex.quote(str(item))}" for item in value)
         else:
-            words.append(f"{option.flag} {shlex.quote(f'{value:g}' if isinstance(value, float) else str(value))}")
-    if options.pytest_args:
-        words += ["--", *map(shlex.quote, options.pytest_args)]
-    return " ".join([options.program, *words])
+            yield f"{option.flag} {shlex.quote(f'{value:g}' if isinstance(value, float) else str(value))}"
 
 
 def _quoted_pair(pair: str, cell: Cell) -> str:

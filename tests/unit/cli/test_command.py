@@ -43,6 +43,7 @@ def _command(project: Path) -> Command:
     ("argv", "sentence"),
     [
         (["rnu"], "✗ unknown command 'rnu', did you mean 'run'?\n"),
+        (["policy", "chekc"], "✗ unknown command 'chekc', did you mean 'check'?\n"),
         (["setups", "shwo"], "✗ unknown command 'shwo', did you mean 'show'?\n"),
         (["run", "--sutie", "x"], "✗ unknown option '--sutie' of stackproof run, did you mean '--suite'?\n"),
         (["run", "--no-strickt"], "✗ unknown option '--no-strickt' of stackproof run, did you mean '--no-strict'?\n"),

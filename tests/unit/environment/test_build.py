@@ -293,7 +293,7 @@ def test_recorder_is_told_who_is_called_and_by_whom() -> None:
     }
     assert settings.header == "X-Shop"
     assert settings.stack_url == "http://127.0.0.1:41873"
-    assert settings.command == "stackproof run"
+    assert settings.command == "stackproof run --suite base --setup gpt --stack-config server:reference"
 
 
 def test_caller_is_left_alone() -> None:

@@ -15,7 +15,7 @@ from stackproof import catalog, plan_text
 from stackproof.catalog.records import StackMode
 from stackproof.errors import UsageError
 from stackproof.options import resolve
-from stackproof.plan import Plan, again, make
+from stackproof.plan import Plan, again, command_stem, make
 
 SUITES = """
 root: tests/integration
@@ -176,6 +176,22 @@ def test_again_holds_what_was_given_and_nothing_else(project: Path) -> None:
         "-- -x --deselect 'a b'"
     )
     assert "sk-secret" not in line
+
+
+def test_again_without_anything_given_names_the_cell(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.stackproof]\nstack_config = "server:shop"\n')
+    plan = make(resolve({}, {}, project), catalog.load(project), project, "7f3c2a")
+    assert again(plan.cells[0], plan.options) == (
+        "stackproof run --suite base --setup ollama --stack-config server:shop"
+    )
+
+
+def test_stem_can_be_followed_by_other_tests_and_another_mode(project: Path) -> None:
+    given = {"pattern": "x", "inference_mode": "replay", "text_model": "a/b", "pytest_args": ("-x",)}
+    plan = planned(project, given)
+    assert command_stem(plan.cells[0], plan.options) == (
+        "stackproof run --suite base --setup ollama --stack-config server:shop --text-model a/b"
+    )
 
 
 def test_again_of_one_of_several_names_that_one(project: Path) -> None:
