@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from stackproof import cell_file, cell_log, namespace, plan_text, run_folder, suite
+from stackproof import cell_file, cell_log, junit_merge, namespace, plan_text, run_folder, suite
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, junit, manifest, testlog
@@ -119,6 +119,7 @@ def execute(
                 outcomes.append(_Cell(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts).run())
                 if outcomes[-1].exit_code in _ENDS_A_RUN and not (keep_going and interrupts.first is None):
                     break
+        junit_merge.merge({item.cell.id: item.cell_dir / "junit.xml" for item in outcomes}, plan.run_dir / "junit.xml")
         manifest.write(plan.run_dir, run_id=plan.run_id, project=plan.project)
     finally:
         screen.clear()

@@ -1,0 +1,32 @@
+"""One JUnit report for a run of several cells, for the CI systems that show one file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from junitparser import JUnitXml, JUnitXmlError
+
+_UNREADABLE = (OSError, JUnitXmlError, SyntaxError, ValueError)
+
+
+def merge(reports: Mapping[str, Path], target: Path) -> None:
+    """Write the suites of all `reports` (by cell id) into `target`, each suite named after its cell.
+
+    A report that is missing or cannot be read is left out: the evidence of its own cell says so. Nothing is written
+    when none is left.
+    """
+    merged = JUnitXml("stackproof")
+    for cell_id, path in reports.items():
+        try:
+            report = JUnitXml.fromfile(str(path))
+        except _UNREADABLE:
+            continue
+        # pytest always writes <testsuites> around its suites.
+        for suite in list(report):
+            suite.name = cell_id
+            merged.add_testsuite(suite)
+    if len(merged):
+        partial = target.with_name(f".{target.name}.partial")
+        merged.write(str(partial))
+        partial.replace(target)
