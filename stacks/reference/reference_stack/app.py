@@ -39,6 +39,7 @@ class Endpoint:
     path: str
     method: Callable[[Clients], Any]
     required: tuple[str, ...]
+    streams: bool = True
     dialect: Dialect = Dialect.OPENAI
 
 
@@ -57,6 +58,7 @@ ENDPOINTS = (
         path="/v1/embeddings",
         method=lambda clients: clients.openai.embeddings.with_streaming_response.create,
         required=("model", "input"),
+        streams=False,
     ),
     Endpoint(
         path="/v1/responses",
@@ -98,7 +100,7 @@ def _handler(endpoint: Endpoint) -> Handler:
             provider, clients, model = _route(request, body["model"])
             fields = _fields(endpoint, {**body, "model": model}, request)
             upstream = endpoint.method(clients)(**fields)
-            streamed = body.get("stream") is True
+            streamed = endpoint.streams and body.get("stream") is True
             return await relay(
                 upstream, dialect=endpoint.dialect, provider=provider, streamed=streamed, request=request
             )
@@ -139,7 +141,7 @@ def _route(request: Request, name: str) -> tuple[str, Clients, str]:
 def _fields(endpoint: Endpoint, body: dict[str, Any], request: Request) -> dict[str, Any]:
     """Arguments for the SDK's method: what it demands by name, everything else unchanged in `extra_body`."""
     named = {name: body.pop(name) for name in endpoint.required}
-    if isinstance(body.get("stream"), bool):
+    if endpoint.streams and isinstance(body.get("stream"), bool):
         named["stream"] = body.pop("stream")
     if endpoint.path == "/v1/embeddings":
         # Left out, the SDK would ask for base64 behind the caller's back; the API's own default is float.
