@@ -109,4 +109,4 @@ def _recordings(plan: Plan, cell: Cell) -> str:
     if not files:
         return f"{folder.as_posix()}, nothing recorded yet"
     size = sum(path.stat().st_size for path in files)
-    return f"{folder.as_posix()}, {len(files)} files, {size / 1000:.0f} kB"
+    return f"{folder.as_posix()}, {len(files)} file{'s' if len(files) != 1 else ''}, {size / 1000:.0f} kB"

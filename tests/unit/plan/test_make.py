@@ -218,7 +218,7 @@ def test_plan_for_people_says_where_each_choice_came_from(project: Path) -> None
         "  suite  base, tests/integration/base, tests/integration/more/test_x.py   default, --pattern",
         "  setup  ollama                                                           the suite's default",
         "  stack  server:shop                                                      --stack-config",
-        "  from   recordings/ollama, 1 files, 2 kB",
+        "  from   recordings/ollama, 1 file, 2 kB",
     ]
 
 
