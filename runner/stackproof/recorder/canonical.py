@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 
@@ -11,7 +12,11 @@ class NotPlainJson(ValueError):  # noqa: N818 - it is a finding, not a failure
     """The text is no JSON, or one that different readers read differently (duplicate keys, NaN, too deep)."""
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+Pairs = list[tuple[str, Any]]
+
+
+def unique(pairs: Pairs) -> dict[str, Any]:
+    """An object; NotPlainJson when a key occurs twice."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise NotPlainJson("duplicate key")
@@ -29,23 +34,32 @@ def _float(text: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float)
+def reader(pairs: Callable[[Pairs], dict[str, Any]]) -> Callable[[str], Any]:
+    """A decoder that makes each object with `pairs` and reads numbers exactly."""
+    return json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_constant, parse_float=_float).decode
 
 
-def parse(raw: bytes | str) -> Any:
-    """Read JSON exactly; NotPlainJson for anything that would lose or invent something."""
+_read_plain = reader(unique)
+
+
+def parse(raw: bytes | str, read: Callable[[str], Any] = _read_plain) -> Any:
+    """Read JSON exactly; NotPlainJson for anything that would lose or invent something. `read`: from `reader`."""
     try:
-        text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
-        return _DECODER.decode(text)
+        return read(raw.decode("utf-8") if isinstance(raw, bytes) else raw)
     except NotPlainJson:
         raise
     except (ValueError, RecursionError) as error:
         raise NotPlainJson(str(error) or type(error).__name__) from None
 
 
+# `json.dumps` makes an encoder for every call that has options.
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_sorted = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
+
+
 def compact(value: Any) -> str:
     """JSON for the wire: no spaces, keys in their order, characters as they are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _compact(value)
 
 
 def canonical(value: Any) -> str:
@@ -56,7 +70,7 @@ def canonical(value: Any) -> str:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return _sorted(value)
 
 
 def _without_negative_zero(value: Any) -> Any:

@@ -76,7 +76,7 @@ def _body(content_type: str, body: bytes) -> dict[str, Any] | None:
     kind = kind.strip().lower()
     if "json" in kind or (not kind and body[:1] in b"{["):
         try:
-            return {"json": redact.fields(parse(body), body)}
+            return {"json": parse(body, redact.read_masked)}
         except NotPlainJson:
             return {"sha256": sha256(body).hexdigest(), "bytes": len(body), "because": "not plain JSON"}
     if kind == "application/x-www-form-urlencoded":

@@ -1,6 +1,6 @@
 """What all processes of a run share: who took which number, what was called, what was missed. Files of the run folder.
 
-Claims are files created exclusively and lines are appended in one write, so several processes never agree on less.
+Lines are appended in one write and numbers are taken under a lock, so several processes never agree on less.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .claims import Claims
 from .scope import Scope
+
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 class Ledger:
@@ -22,7 +25,7 @@ class Ledger:
 
     def __init__(self, run_dir: str) -> None:
         self.run_dir = run_dir
-        self._next: dict[str, int] = {}
+        self._claims = Claims(os.path.join(run_dir, "claims"))
         self._made: set[str] = set()
         self._files: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -32,15 +35,7 @@ class Ledger:
 
     def claim(self, scope: Scope, request_digest: str) -> int:
         """The ordinal of this call among equal requests of its scope, from 1; never given out twice."""
-        folder = self._folder("claims", scope.digest[:12])
-        stem = f"{scope.worker}.{scope.attempt}.{request_digest[:20]}"
-        key = f"{folder}/{stem}"
-        with self._lock:
-            number = self._next.get(key, 0) + 1
-            while not _create(f"{key}.{number}"):
-                number += 1
-            self._next[key] = number
-        return number
+        return self._claims.take(f"{scope.digest[:12]}.{scope.worker}.{scope.attempt}.{request_digest[:20]}")
 
     def first(self, scope: Scope, request_digest: str, ordinal: int) -> bool:
         """Whether this process is the one that records a shared scope's answer; the others wait for its file."""
@@ -89,13 +84,13 @@ class Ledger:
         return os.path.exists(self._ended(scope))
 
     def _ended(self, scope: Scope) -> str:
-        return os.path.join(self.run_dir, "ended", f"{scope.digest[:12]}.{scope.attempt}")
+        return f"{self.run_dir}/ended/{scope.digest[:12]}.{scope.attempt}"
 
     # -- journals
 
     def note(self, journal: str, entry: Mapping[str, Any]) -> None:
         """Append one line to `<journal>.jsonl`."""
-        line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
+        line = _encode(entry) + "\n"
         with self._lock:
             handle = self._files.get(journal)
             if handle is None:
@@ -117,7 +112,8 @@ class Ledger:
         return list(_entries(whole)), offset + len(whole)
 
     def close(self) -> None:
-        """Close the journals; a later note opens them again."""
+        """Close the journals and the claims; a later call opens them again."""
+        self._claims.close()
         with self._lock:
             handles, self._files = list(self._files.values()), {}
         for handle in handles:

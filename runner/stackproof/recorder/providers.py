@@ -65,15 +65,17 @@ class Providers:
         ]
         told_prefixes = {row[0] for row in rows}
         rows += [(_prefix(url), name, None) for name, url in _WELL_KNOWN if _prefix(url) not in told_prefixes]
-        self._rows = sorted(rows, key=lambda row: len(row[0]), reverse=True)
-        self._origins = {urlsplit(f"http://{row[0]}").netloc for row in self._rows}
+        self._by_origin: dict[str, list[tuple[str, str, str | None]]] = {}
+        for row in sorted(rows, key=lambda row: len(row[0]), reverse=True):
+            self._by_origin.setdefault(row[0].partition("/")[0], []).append(row)
 
     def match(self, url: str) -> Target | None:
         """The provider that a URL belongs to, or None: a call to anything else passes through."""
         parts = urlsplit(url)
         host = parts.hostname or ""
-        where = _netloc(parts.scheme, host, parts.port) + parts.path
-        for prefix, name, shown in self._rows:
+        origin = _netloc(parts.scheme, host, parts.port)
+        where = origin + parts.path
+        for prefix, name, shown in self._by_origin.get(origin, ()):
             if where == prefix or where.startswith(prefix + "/"):
                 path = where[len(prefix) :] or "/"
                 return Target(provider=name, path=path, query=parts.query, shown=shown or f"{{{name}}}")
@@ -86,7 +88,7 @@ class Providers:
 
     def is_provider_host(self, host: str, port: int | None) -> bool:
         """Whether a socket to this address would be a call to a provider."""
-        return f"{host}:{port}" in self._origins
+        return _netloc("", host, port) in self._by_origin
 
     @staticmethod
     def is_token_endpoint(url: str) -> bool:

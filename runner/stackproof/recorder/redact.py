@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from .canonical import Pairs, reader, unique
+
 MASK = "***"
 # Settled: a name added here re-keys the recordings that contain it.
 _FIELD_NAMES = frozenset(
@@ -19,7 +21,6 @@ _FIELD_NAMES = frozenset(
     }
 )  # fmt: skip
 _QUERY_NAMES = _FIELD_NAMES | {"key", "sig", "signature", "token"}
-_HINT = re.compile("|".join(re.escape(name) for name in sorted(_FIELD_NAMES)), re.IGNORECASE)
 
 # Kept from a response: what a client acts on, and nothing that differs from call to call.
 RESPONSE_HEADERS = frozenset(
@@ -52,10 +53,17 @@ def query(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(key, MASK if key.lower() in _QUERY_NAMES else value) for key, value in pairs]
 
 
-def fields(value: Any, raw: str | bytes) -> Any:
-    """The JSON value with strings under secret names masked; `raw` is its text, to see cheaply that there are none."""
-    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
-    return _mask(value) if _HINT.search(text) else value
+def masked(pairs: Pairs) -> dict[str, Any]:
+    """An object whose strings under secret names are masked, for a reader that masks while it reads."""
+    value = unique(pairs)
+    if not _FIELD_NAMES.isdisjoint(map(str.lower, value)):
+        for key, item in value.items():
+            if isinstance(item, str) and key.lower() in _FIELD_NAMES:
+                value[key] = MASK
+    return value
+
+
+read_masked = reader(masked)
 
 
 def pairs(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -66,17 +74,6 @@ def pairs(items: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def is_secret_field(name: str) -> bool:
     """Whether a field of this name is masked."""
     return name.lower() in _FIELD_NAMES
-
-
-def _mask(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: MASK if key.lower() in _FIELD_NAMES and isinstance(item, str) else _mask(item)
-            for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_mask(item) for item in value]
-    return value
 
 
 def known_values(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:

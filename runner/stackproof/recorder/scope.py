@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -35,12 +36,17 @@ class Scope:
     @property
     def digest(self) -> str:
         """SHA-256 of the name, in hexadecimal."""
-        return sha256(self.name.encode("utf-8", "surrogatepass")).hexdigest()
+        return _digest(self.name)
 
     @property
     def is_shared(self) -> bool:
         """Wider than one test: several tests, and several workers, live on its answers."""
         return self.name == STACK_NAME or self.name.startswith("fixture:")
+
+
+@lru_cache(maxsize=1024)
+def _digest(name: str) -> str:
+    return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 STACK_NAME = "stack"

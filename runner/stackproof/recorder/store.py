@@ -38,17 +38,22 @@ class Store:
         self.base = os.path.join(root, setup)
         self._staged = os.path.join(run_dir, "staged")
         self._integration_root = integration_root
+        self._folders: dict[str, list[str]] = {}
 
     def folders(self, scope: Scope) -> list[str]:
         """Where a scope is looked up, in this order."""
-        own = os.path.normpath(os.path.join(self.base, folder_of(scope.name, self._integration_root)))
-        common = os.path.join(self.base, COMMON)
-        return [own] if own == common else [own, common]
+        found = self._folders.get(scope.name)
+        if found is None:
+            own = os.path.normpath(os.path.join(self.base, folder_of(scope.name, self._integration_root)))
+            common = os.path.join(self.base, COMMON)
+            found = self._folders[scope.name] = [own] if own == common else [own, common]
+        return found
 
     def find(self, scope: Scope, identity: Identity, ordinal: int) -> tuple[str, Recording] | None:
         """The n-th recording of a request in its scope: its path and content, else None."""
+        name = identity.file_name(ordinal)
         for folder in self.folders(scope):
-            path = os.path.join(folder, identity.file_name(ordinal))
+            path = f"{folder}/{name}"
             found = recording.read(path)
             if found is not None:
                 return path, found
