@@ -261,13 +261,24 @@ def test_answers_are_the_same_after_a_restart_and_a_wrong_key_is_refused(
     assert "right-key" not in locked.running.log.read_text(encoding="utf-8", errors="replace")
 
 
-def test_service_ends_within_two_seconds_and_leaves_no_process(spec: ServiceSpec, tmp_path: Path) -> None:
+def test_service_ends_within_two_seconds_of_work_and_leaves_no_process(spec: ServiceSpec, tmp_path: Path) -> None:
     with started(spec, tmp_path) as provider:
         group = provider.running.pid
         assert len(processes(group)) >= 3  # it and its two servers
+        connection = provider.connect()
+        endless = {"model": TEXT, "messages": QUESTION, "stream": True, "ignore_eos": True}
+        connection.request("POST", "/v1/chat/completions", json.dumps(endless))
+        stream = connection.getresponse()
         stopped = time.monotonic()
     assert time.monotonic() - stopped < 2
     assert processes(group) == []
+    with (
+        contextlib.closing(connection),
+        contextlib.closing(stream),
+        pytest.raises((OSError, http.client.HTTPException)),
+    ):
+        stream.read()
+    assert "Traceback" not in provider.running.log.read_text(encoding="utf-8", errors="replace")
 
 
 def processes(group: int) -> list[int]:
