@@ -31,7 +31,7 @@ _SHARED_WAIT = 120.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """A call as every transport can tell it. Header names are lower-case; the body is whole."""
+    """A call as every transport can tell it. Headers are asked for by lower-case names; the body is whole."""
 
     method: str
     url: str

@@ -97,7 +97,7 @@ def _translate(request: Any) -> Request:
     return Request(
         method=request.method,
         url=str(request.url),
-        headers={key.lower(): value for key, value in request.headers.items()},
+        headers=request.headers,  # a mapping that ignores case
         body=request.content,
     )
 
