@@ -115,11 +115,22 @@ def _is_loopback(host: str) -> bool:
 def _is_ours(brain: Brain, host: str, port: int | None) -> bool:
     if not _is_loopback(host):
         return host == ""  # an empty name resolves to this machine
-    if port is None or os.environ.get("STACKPROOF_SEALED") == "namespace":
+    if port is None or _has_loopback_only():
         return True  # a name only; or nothing but this run can listen in here
     if brain.settings.stack_url and port == urlsplit(brain.settings.stack_url).port:
         return True
     return port in _own_ports or _listener_is_ours(port)
+
+
+@functools.cache
+def _has_loopback_only() -> bool:
+    """Whether this process is in a network namespace of the run's own (Linux, proc(5)): then every listener is ours."""
+    try:
+        with open("/proc/self/net/dev", encoding="ascii") as file:
+            rows = file.read().splitlines()[2:]
+    except OSError:
+        return False
+    return {row.partition(":")[0].strip() for row in rows} == {"lo"}
 
 
 def _listener_is_ours(port: int) -> bool:
