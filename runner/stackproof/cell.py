@@ -47,6 +47,7 @@ def main(arguments: list[str]) -> int:
             # Whatever it is, the orchestrator has to learn that it was not the tests.
             traceback.print_exc()
             outcome["error"] = start.error_facts(StackproofError(f"{type(error).__name__}: {error}"))
+        lifetime.end_descendants()
         if interrupts.first is not None and outcome["signal"] is None:
             outcome["signal"] = interrupts.first.name
         outcome["stopped"] = _now()

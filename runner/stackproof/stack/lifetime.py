@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from stackproof.stack import proctable
@@ -41,12 +42,21 @@ def end(leader: subprocess.Popen[bytes], *, marker: str | None = None, grace: fl
 
 def end_marked(*assignments: str, grace: float = 1.0) -> frozenset[int]:
     """End every process of this user that started with all of `assignments` in its environment; whom that was."""
-    found = proctable.marked(*assignments) - {os.getpid()}
+    return _end_all(lambda: proctable.marked(*assignments) - {os.getpid()}, grace)
+
+
+def end_descendants(grace: float = 1.0) -> frozenset[int]:
+    """End every process below this one, orphans that `adopt_orphans` brought here too; whom that was."""
+    return _end_all(lambda: proctable.descendants(os.getpid()), grace)
+
+
+def _end_all(find: Callable[[], frozenset[int]], grace: float) -> frozenset[int]:
+    found = find()
     _signal_each(found, signal.SIGTERM)
     deadline = time.monotonic() + grace
-    while found and time.monotonic() < deadline and any(_running(pid) for pid in found):
+    while time.monotonic() < deadline and any(_running(pid) for pid in found):
         time.sleep(_STEP)
-    _signal_each(proctable.marked(*assignments) - {os.getpid()}, signal.SIGKILL)
+    _signal_each(find(), signal.SIGKILL)
     return found
 
 

@@ -1,0 +1,171 @@
+"""A run from the command line to its exit code: what is said, what is written, what is never green."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.run.conftest import Project
+
+REQUEST = """
+import os, urllib.request
+
+def test_the_stack_answers():
+    url = os.environ["STACKPROOF_API_BASE_URL"] + "/anything"
+    assert urllib.request.urlopen(url, timeout=5).status == 200
+"""
+
+
+def test_a_run_that_passes_says_so_and_leaves_its_evidence(project: Project) -> None:
+    project.tests(REQUEST)
+    done = project.run()
+    assert done.code == 0, done.output
+    assert "● toy ready in " in done.output
+    assert "PASS  base × local × server:toy in " in done.output
+    files = {path.name for path in project.cell_dir().iterdir()}
+    assert {"cell.json", "outcome.json", "result.json", "junit.xml", "pytest.log", "stack.log", "tests.jsonl"} <= files
+    assert {"plan.json", "manifest.json", "junit.xml"} <= {path.name for path in project.run_dir().iterdir()}
+    assert (project.root / ".stackproof" / ".gitignore").read_text() == "*\n"
+    assert not (project.run_dir() / "owner.json").exists()
+
+
+def test_the_log_of_the_stack_starts_with_its_first_line_and_probes_name_the_run(project: Project) -> None:
+    assert project.run().code == 0
+    log = (project.cell_dir() / "stack.log").read_text().splitlines()
+    assert log[0] == "starting"
+    assert f"/health {project.run_dir().name}" in log
+
+
+def test_a_failing_test_is_shown_with_the_command_that_runs_it_again(project: Project) -> None:
+    project.tests("def test_sums():\n    assert 1 + 1 == 3\n")
+    done = project.run("--setup", "local")
+    assert done.code == 1, done.output
+    assert "✗ tests/integration/base/test_it.py::test_sums" in done.output
+    assert "assert (1 + 1) == 3" in done.output
+    assert "FAIL  base × local × server:toy in " in done.output
+    assert "again: stackproof run --setup local" in done.output
+
+
+def test_json_is_one_object_and_nothing_else(project: Project) -> None:
+    done = project.run("--json")
+    facts = json.loads(done.output)
+    assert facts["exit_code"] == 0
+    (cell,) = facts["cells"]
+    assert cell["id"] == "base-local-server-toy"
+    assert cell["result"]["counts"]["passed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("tests", "code", "said"),
+    [
+        ("import os\ndef test_one(): pass\ndef test_two(): os._exit(0)\n", 1, "without finishing: 1 of 2 tests"),
+        ("import os\ndef test_one(): os._exit(1)\n", 1, "without finishing: 0 of 1 tests"),
+        ("import nothing_of_that_name\n", 1, "could not be collected"),
+        ("", 3, "no test was collected"),
+        ("import pytest\n@pytest.mark.skip(reason='later')\ndef test_one(): pass\n", 3, "nothing ran: 1 skipped"),
+        ("import pytest\ndef test_one(): pytest.exit('enough', returncode=0)\n", 3, "no test has a result"),
+        ("import os, signal\ndef test_one(): os.kill(os.getpid(), signal.SIGKILL)\n", 1, "was ended by SIGKILL"),
+    ],
+)
+def test_what_proves_nothing_is_never_green(project: Project, tests: str, code: int, said: str) -> None:
+    project.tests(tests)
+    done = project.run()
+    assert done.code == code, done.output
+    assert said in done.output
+    assert "PASS" not in done.output
+
+
+def test_an_argument_that_pytest_does_not_know_is_a_usage_error(project: Project) -> None:
+    done = project.run("--", "--no-such-option")
+    assert done.code == 2, done.output
+    assert "pytest did not understand its command line" in done.output
+
+
+def test_collect_only_lists_node_ids_and_starts_nothing(project: Project) -> None:
+    project.stack("toy", before="raise SystemExit(9)")
+    done = project.run("--collect-only")
+    assert done.code == 0, done.output
+    assert "tests/integration/base/test_it.py::test_passes" in done.output
+    assert not (project.cell_dir() / "stack.log").exists()
+
+
+def test_a_suite_that_takes_too_long_is_stopped_and_named_and_writes_its_report(project: Project) -> None:
+    project.tests("import time\ndef test_quick(): pass\ndef test_hangs(): time.sleep(60)\n")
+    done = project.run("--suite-timeout", "4")
+    assert done.code == 1, done.output
+    assert "the suite took more than 4 s and was stopped" in done.output
+    assert "test_quick" in (project.cell_dir() / "junit.xml").read_text()
+    assert done.seconds < 30
+
+
+def test_a_test_that_takes_too_long_fails_alone(project: Project) -> None:
+    project.tests("import time\ndef test_hangs(): time.sleep(60)\ndef test_quick(): pass\n")
+    done = project.run("--timeout", "1")
+    assert done.code == 1, done.output
+    assert "the test took more than 1 s (--timeout)" in done.output
+    assert "1 passed, 1 failed" in done.output
+
+
+def test_the_post_command_runs_while_the_stack_is_up_and_its_failure_counts(project: Project) -> None:
+    reach = "python3 -c 'import os, urllib.request as r; r.urlopen(os.environ[\"STACKPROOF_API_BASE_URL\"], timeout=5)'"
+    assert project.run("--post-command", reach).code == 0
+    done = project.run("--post-command", f"{reach}; echo not good; exit 3")
+    assert done.code == 1, done.output
+    assert "the post-command exited with code 3" in done.output
+    assert "not good" in done.output
+
+
+def test_a_secret_given_on_the_command_line_reaches_the_tests_unchanged_and_no_file(project: Project) -> None:
+    project.tests("import os\ndef test_value(): assert len(os.environ['TOOL_API_KEY'].split()) == 2\n")
+    done = project.run("--env", 'TOOL_API_KEY=open sesame"$x')
+    assert done.code == 0, done.output
+    written = [path for path in project.run_dir().rglob("*") if path.is_file()]
+    assert [path for path in written if b"sesame" in path.read_bytes()] == []
+    assert "sesame" not in done.output
+
+
+def test_a_stack_that_dies_under_the_tests_is_named_though_they_pass(project: Project) -> None:
+    project.stack("toy", before="import threading; threading.Timer(2, lambda: os._exit(7)).start()")
+    project.tests("import time\ndef test_patient(): time.sleep(4)\n")
+    done = project.run()
+    assert done.code == 1, done.output
+    assert "toy exited with code 7 while the tests ran" in done.output
+
+
+def test_only_the_last_twenty_runs_are_kept(project: Project) -> None:
+    runs = project.root / ".stackproof" / "runs"
+    for number in range(25):
+        (runs / f"old{number:03}").mkdir(parents=True)
+    assert project.run().code == 0
+    assert len(list(runs.iterdir())) == 20
+    assert project.run_dir().exists()
+
+
+def test_a_replay_is_sealed_where_the_machine_permits_and_says_so(project: Project) -> None:
+    project.tests(
+        "import socket, subprocess, sys\n"
+        "def test_no_way_out():\n"
+        "    code = \"import socket; socket.create_connection(('192.0.2.1', 9), timeout=3)\"\n"
+        "    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)\n"
+        "    assert 'unreachable' in done.stderr\n"
+    )
+    done = project.run("--seal", "require")
+    if done.code == 7:
+        pytest.skip("this machine permits no network namespaces")
+    assert done.code == 0, done.output
+    assert "sealed (network namespace)" in done.output
+    assert project.outcome()["sealed"] == "namespace"
+    unsealed = project.run("--seal", "never", "--file", "tests/integration/base/test_it.py::test_no_way_out")
+    assert project.outcome()["sealed"] != "namespace"
+    assert "sealed (network namespace)" not in unsealed.output
+
+
+def test_two_runs_at_once_share_nothing(project: Project) -> None:
+    project.tests(REQUEST)
+    first, second = project.start(), project.start()
+    outputs = [project.finish(first), project.finish(second)]
+    assert [first.returncode, second.returncode] == [0, 0], outputs
+    assert len(list((project.root / ".stackproof" / "runs").iterdir())) == 2
