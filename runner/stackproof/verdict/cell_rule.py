@@ -50,7 +50,9 @@ def cell_rule(
             findings.append(not_proven(f"its report is a copy of that of {twin}; it counts once"))
         findings += _ended(cell)
         findings += [not_proven(problem.text) for problem in cell.report.problems]
-        if cell.log.present and cell.report.cases:
+        if not cell.report.cases and not cell.report.problems:
+            findings.append(not_proven("its report names no test"))
+        elif cell.log.present and cell.report.cases:
             findings += [not_proven(text) for text in tests.contradictions]
         findings += _failures(wanted, policy, current, cell, tests)
         findings += _exit_code(cell, tests)
@@ -154,8 +156,11 @@ def _ended(cell: CellFacts) -> Iterator[Finding]:
         yield not_proven(f"pytest ended with {cell.exit_code}, its session with {cell.log.exitstatus}")
     if cell.log.collected is None:
         yield not_proven("pytest never said which tests it collected")
-    elif without := sorted(set(cell.log.collected) - cell.log.tests.keys()):
+        return
+    if without := sorted(set(cell.log.collected) - cell.log.tests.keys()):
         yield not_proven(f"{len(without)} collected tests have no outcome: {_list(without)}")
+    if beside := sorted(cell.log.tests.keys() - set(cell.log.collected)):
+        yield not_proven(f"{len(beside)} tests have an outcome and were not collected: {_list(beside)}")
 
 
 def _failures(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFacts, tests: Tests) -> Iterator[Finding]:

@@ -25,8 +25,7 @@ def types_rule(
     if facts is None:
         findings.append(not_proven("mypy has not run"))
     else:
-        number = len(facts.files)
-        good = f"no error in {number} files"
+        good = f"no error in {_number(len(facts.files), 'file')}"
         findings += belongs_to_source(facts.commit, facts.dirty, policy, current)
         findings += _policy(facts.policy, current)
         findings += _types(facts)
@@ -50,7 +49,9 @@ def _types(facts: TypecheckFacts) -> Iterator[Finding]:
         yield not_proven("mypy checked no file")
     if errors := facts.errors:
         first = errors[0]
-        yield failed(f"{len(errors)} errors in {len(facts.files)} files; first {first.file}:{first.line}")
+        yield failed(
+            f"{_number(len(errors), 'error')} in {_number(len(facts.files), 'file')}; first {first.file}:{first.line}"
+        )
         for error in errors[:20]:
             yield failed(f"{error.file}:{error.line}: {error.message}")
 
@@ -103,6 +104,10 @@ def benchmark_rule(
         evidence=(BENCHMARK,),
         again="nox -s benchmark",
     )
+
+
+def _number(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _policy(policy: str | None, current: Current) -> Iterator[Finding]:

@@ -37,12 +37,15 @@ def summarise(verdict: Verdict, environ: Mapping[str, str]) -> bool:
 
 
 def _case(rule: Rule) -> Case:
+    text = "\n".join(f"{finding.state.value}: {finding.text}" for finding in rule.findings)
+    return Case(suite=SUITE, classname="", name=rule.title, outcome=_outcome(rule), message=rule.summary, text=text)
+
+
+def _outcome(rule: Rule) -> Outcome:
     match rule.state:
         case State.PASS:
-            outcome = Outcome.PASSED
+            return Outcome.PASSED
         case State.FAIL:
-            outcome = Outcome.FAILED
+            return Outcome.FAILED
         case State.NOT_PROVEN:
-            outcome = Outcome.ERROR if rule.blocking else Outcome.SKIPPED
-    text = "\n".join(f"{finding.state.value}: {finding.text}" for finding in rule.findings)
-    return Case(suite=SUITE, classname="", name=rule.title, outcome=outcome, message=rule.summary, text=text)
+            return Outcome.ERROR if rule.blocking else Outcome.SKIPPED

@@ -49,7 +49,7 @@ def to_markdown(verdict: Verdict) -> str:
     rows += ["## Rule by rule", ""]
     for rule in verdict.rules:
         rows += [f"### {_inline(rule.title)}: {rule.state.value}", ""]
-        rows += [f"- {finding.state.value}: {_inline(finding.text)}" for finding in rule.findings]
+        rows += [f"- {_remark(finding.state).lower()}: {_inline(finding.text)}" for finding in rule.findings]
         rows += [
             f"- proves: {_inline(rule.proves)}",
             f"- excludes: {_inline(rule.excludes)}",

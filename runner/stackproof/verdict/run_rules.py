@@ -92,7 +92,7 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
         findings.append(not_proven("no cell used them"))
     replayed = sum(_number(cell, "replayed") for cell in cells.values())
     unused = sum(_number(cell, "unused") for cell in cells.values())
-    files = f"{facts.files} files, " if facts else ""
+    files = f"{facts.files} file{'' if facts.files == 1 else 's'}, " if facts else ""
     return Rule(
         id="recordings",
         title="recordings",
@@ -106,9 +106,9 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
 
 
 def _beyond(kind: str, limit: int | None, cells: Iterable[CellFacts]) -> Iterator[Finding]:
-    by_cell = {cell: number for cell in cells if (number := _number(cell, kind))}
-    if limit is not None and sum(by_cell.values()) > limit:
-        for cell, number in by_cell.items():
+    by_cell = [(cell, number) for cell in cells if (number := _number(cell, kind))]
+    if limit is not None and sum(number for _, number in by_cell) > limit:
+        for cell, number in by_cell:
             files = (cell.log.calls or {}).get("unused_files") if kind == "unused" else None
             named = f": {', '.join(map(str, files[:3]))}" if isinstance(files, list) and files else ""
             words = kind.replace("_", " ")

@@ -1,0 +1,135 @@
+"""`verify-release` from policy to verdict, with a stand-in for the part that runs cells and measures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.unit.verdict.conftest import GOOD, POLICY, TODAY, Project, Run, node
+
+from stackproof import benchmark, release, run
+from stackproof.errors import ExitCode, UsageError
+from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
+from stackproof.evidence.machine import Machine
+from stackproof.evidence.outcomes import Outcome
+from stackproof.plan import Plan
+from stackproof.run import CellOutcome, RunOutcome
+
+
+class Cells:
+    """Leaves what cells leave, without running anything."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.tests = dict(GOOD)
+        self.exit_code = ExitCode.PASS
+        self.plans: list[Plan] = []
+
+    def execute(
+        self,
+        plan: Plan,
+        *,
+        console: Console | None = None,
+        environ: object = None,
+        keep_going: bool = False,
+    ) -> RunOutcome:
+        assert keep_going
+        self.plans.append(plan)
+        made = object.__new__(Run)
+        made.project, made.run_id, made.folder = self.project, plan.run_id, plan.run_dir
+        for cell in plan.cells:
+            made.cell(cell.stack_config, self.tests)
+        cells: tuple[CellOutcome, ...] = ()
+        return RunOutcome(run_id=plan.run_id, run_dir=plan.run_dir, cells=cells, exit_code=self.exit_code)
+
+
+@pytest.fixture
+def cells(project: Project, monkeypatch: pytest.MonkeyPatch) -> Cells:
+    """Stands in for `run.execute` and for the twenty turns."""
+    made = Cells(project)
+    monkeypatch.setattr(run, "execute", made.execute)
+
+    def measure(folder: Path, run_dir: Path) -> BenchmarkFacts:
+        aside = project.run()
+        aside.checks()
+        (run_dir / "checks").mkdir(exist_ok=True)
+        (aside.folder / "checks/benchmark.json").rename(run_dir / "checks/benchmark.json")
+        line = BenchmarkLine(name="turns", turns=(0.011,) * 20, floor=(0.01,) * 20)
+        return BenchmarkFacts(
+            lines={"turns": line}, machine=Machine(processor="p", cpus=1, system="s", python="y"), date="d"
+        )
+
+    monkeypatch.setattr(benchmark, "measure", measure)
+    project.write("pkg/a.py", "x: int = 1\n")
+    project.write(".gitignore", ".stackproof/\n.mypy_cache/\n")
+    project.commit()
+    return made
+
+
+def verify(project: Project, **more: bool) -> int:
+    return release.verify(project.folder, environ={}, today=TODAY, **more)
+
+
+def test_a_release_is_one_run_folder_with_one_verdict(
+    project: Project, cells: Cells, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify(project) == ExitCode.PASS
+    shown = capsys.readouterr().out
+    assert "RELEASE VERDICT  PASS" in shown
+    (plan,) = cells.plans
+    assert [cell.id for cell in plan.cells] == ["base-ollama-library-reference", "base-ollama-server-reference"]
+    names = {path.relative_to(plan.run_dir).as_posix() for path in plan.run_dir.rglob("*") if path.is_file()}
+    assert names >= {
+        "plan.json", "manifest.json", "verdict.json", "verdict.md", "junit.xml",
+        "checks/typecheck.json", "checks/benchmark.json", "checks/recordings.json",
+    }  # fmt: skip
+    verdict = json.loads((plan.run_dir / "verdict.json").read_text())
+    assert {rule["state"] for rule in verdict["rules"]} == {"PASS"}
+
+
+def test_a_failing_cell_and_a_type_error_are_both_in_the_verdict(
+    project: Project, cells: Cells, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.write("pkg/a.py", "x: int = 'a'\n")
+    project.commit()
+    cells.tests[node("test_one")] = Outcome.FAILED
+    assert verify(project) == ExitCode.TESTS
+    shown = capsys.readouterr().out
+    assert "1 error in 1 file; first pkg/a.py:1" in shown
+    assert "again: nox -s integration" in shown
+    assert "nox -s typecheck -- pkg" in shown
+
+
+def test_the_page_of_a_ci_run_gets_the_verdict(project: Project, cells: Cells, tmp_path: Path) -> None:
+    page = tmp_path / "summary.md"
+    release.verify(project.folder, environ={"GITHUB_STEP_SUMMARY": str(page)}, today=TODAY)
+    assert page.read_text().startswith("# Release verdict: PASS")
+
+
+def test_json_is_all_that_is_printed_when_it_is_asked_for(
+    project: Project, cells: Cells, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify(project, as_json=True) == ExitCode.PASS
+    assert json.loads(capsys.readouterr().out)["verdict"] == "PASS"
+
+
+def test_an_interrupted_release_keeps_the_code_of_the_signal_and_is_not_green(
+    project: Project, cells: Cells, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells.exit_code = ExitCode.SIGTERM
+    assert verify(project) == ExitCode.SIGTERM
+    assert "RELEASE VERDICT  NOT PROVEN" in capsys.readouterr().out
+
+
+def test_nothing_runs_when_the_policy_names_what_does_not_exist(project: Project, cells: Cells) -> None:
+    project.write("ci/release.yaml", POLICY.replace("library:reference", "library:refrence"))
+    with pytest.raises(UsageError, match="did you mean 'reference'"):
+        verify(project)
+    assert not cells.plans
+
+
+def test_an_unknown_argument_is_refused(project: Project) -> None:
+    with pytest.raises(UsageError, match="--fast"):
+        release.main(project.folder, ["--fast"])
