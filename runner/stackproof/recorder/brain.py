@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from .realids import Outgoing, RealIds
 from .scope import Scope
 from .settings import Settings
 from .store import MODELS, Store, merge_models
-from .take import Response, Take
+from .take import Response, Take, is_undone
 
 VERSION = "0.1.0"
 # Not worth keeping: what a key, a quota or a bad minute did, not what the provider says to this request.
@@ -92,7 +91,7 @@ class Brain:
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
         self._secrets = redact.known_values(settings.secrets, environ)
         self._real_ids = RealIds(self.ledger)
-        self._open: weakref.WeakSet[Take] = weakref.WeakSet()
+        self._open: set[Take] = set()  # strong, so that a call whose caller forgot it still settles
 
     def ask(self, request: Request) -> Decision:
         """What to do with a call. Never raises for anything that is wrong with recordings: that is an answer, too."""
@@ -175,7 +174,7 @@ class Brain:
     def _replay(self, call: _Call, ordinal: int, path: str, found: recording.Recording) -> Answer:
         self._note("replayed", call, ordinal, file=path)
         response = found["response"]
-        headers = {key: value for key, value in response["headers"].items() if key != "content-encoding"}
+        headers = {key: value for key, value in response["headers"].items() if not is_undone(key, value)}
         if "retry-after" in headers or response["status"] in (408, 409, 429) or (response["status"] or 0) >= 500:
             headers["retry-after-ms"] = "1"  # the SDK acts as it did, without the wait
         left_early = not response["complete"] and not response["is_exception"]
@@ -230,6 +229,7 @@ class Brain:
             try:
                 self._keep(call, ordinal, take.ids, response, started)
             finally:
+                self._open.discard(take)
                 self.ledger.done(token)
 
         take = Take(Ids(call.identity.request, ordinal), on_end)
@@ -280,6 +280,8 @@ class Brain:
 
     def _reason_against(self, response: Response) -> str | None:
         status = response["status"]
+        if status is None and not response["is_exception"]:
+            return "the caller left before there was an answer"
         if not self.settings.record_errors:
             if response["is_exception"]:
                 return f"{response['exception']['kind']} (kept with --record-errors)"
@@ -376,9 +378,9 @@ class Brain:
     def settle(self, wait: float) -> int:
         """Close takes of this process that nobody will read on; how many there were after waiting."""
         deadline = time.monotonic() + wait
-        while any(not take.is_over for take in self._open) and time.monotonic() < deadline:
+        while self._open and time.monotonic() < deadline:
             time.sleep(0.01)
-        left = [take for take in self._open if not take.is_over]
+        left = list(self._open)  # one step: other threads go on adding
         for take in left:
             take.close()
         return len(left)

@@ -28,7 +28,7 @@ class Ledger:
         self._claims = Claims(os.path.join(run_dir, "claims"))
         self._made: set[str] = set()
         self._files: dict[str, int] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # taken by the garbage collector too, when it closes a forgotten stream
         self._serial = itertools.count(1)
 
     # -- numbers of equal requests

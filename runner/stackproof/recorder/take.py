@@ -23,13 +23,18 @@ _HOP = frozenset({"connection", "content-length", "keep-alive", "transfer-encodi
 Response = dict[str, Any]
 
 
+def is_undone(header: str, value: str) -> bool:
+    """Whether a response header names an encoding that the recorded body no longer has."""
+    return header == "content-encoding" and value.strip().lower() in _UNDONE_HERE
+
+
 class Take:
     """Feed it what arrives. `on_end` is called once, with the `response` part of the recording."""
 
     def __init__(self, ids: Ids, on_end: Callable[[Response], None]) -> None:
         self.ids = ids
         self._on_end = on_end
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a forgotten stream is closed by the garbage collector, in the middle of anything
         self._over = False
         self._terminal = False
         self._status: int | None = None

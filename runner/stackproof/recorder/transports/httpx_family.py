@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -46,7 +47,7 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
     if hasattr(handle, _MARK):
         return lambda: None
     for name, method in (("handle_request", handle), ("handle_async_request", handle_async)):
-        origin = getattr(method, "__module__", "")
+        origin = _origin(method)
         if origin.partition(".")[0] not in ("httpx", "httpx2"):
             raise ForeignPatchError(f"{module.__name__}'s transport method {name} is already replaced by {origin}")
     wire = _Wire(module)
@@ -81,10 +82,19 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
     async_class.handle_async_request = handle_async_request
 
     def undo() -> None:
-        sync_class.handle_request = handle
-        async_class.handle_async_request = handle_async
+        # What another tool has put around ours since then is not ours to remove: through it, ours lets all calls pass.
+        if sync_class.handle_request is handle_request:
+            sync_class.handle_request = handle
+        if async_class.handle_async_request is handle_async_request:
+            async_class.handle_async_request = handle_async
 
     return undo
+
+
+def _origin(method: Any) -> str:
+    """The module in which a method was really written: `functools.wraps` copies every name but this one."""
+    code_of = getattr(method, "__globals__", None)
+    return str(code_of["__name__"] if code_of is not None else type(method).__module__)
 
 
 async def _pause(seconds: float) -> None:
@@ -173,12 +183,20 @@ class _Wire:
                     yield piece
 
             def close(self) -> None:
-                self._take.close()
-                self._stream.close()
+                try:
+                    self._take.close()
+                finally:
+                    self._stream.close()
 
             async def aclose(self) -> None:
+                try:
+                    self._take.close()
+                finally:
+                    await self._stream.aclose()
+
+            def __del__(self) -> None:
+                # A cancelled caller may never have read, nor closed: whoever waits for calls in flight learns it here.
                 self._take.close()
-                await self._stream.aclose()
 
         self._stream_class, self._tee_class = Stream, Tee
 
@@ -191,9 +209,8 @@ class _Wire:
                     response = send(self._outgoing(decision, request))
                 return self._recorded(decision, response)
             case PassThrough():
-                request.headers.update(decision.headers)
                 with announce.announced():
-                    return send(request)
+                    return send(self._with_headers(request, decision.headers))
             case Later():
                 raise AssertionError("polled before")
 
@@ -206,9 +223,8 @@ class _Wire:
                     response = await send(self._outgoing(decision, request))
                 return self._recorded(decision, response)
             case PassThrough():
-                request.headers.update(decision.headers)
                 with announce.announced():
-                    return await send(request)
+                    return await send(self._with_headers(request, decision.headers))
             case Later():
                 raise AssertionError("polled before")
 
@@ -220,6 +236,9 @@ class _Wire:
         except self._module.HTTPError as error:
             take.fail({"kind": type(error).__name__, "message": str(error)})
             raise
+        except zlib.error as error:
+            take.fail({"kind": "DecodingError", "message": str(error)})
+            raise self._module.DecodingError(str(error)) from error
         except Exception as error:
             take.fail({"kind": "ReadError", "message": f"{type(error).__name__}: {error}"})
             raise
@@ -228,17 +247,28 @@ class _Wire:
             raise
 
     def _outgoing(self, record: Record, request: Any) -> Any:
-        request.headers["accept-encoding"] = _ENCODINGS
         if record.url is None and record.body is None:
-            return request
+            return self._with_headers(request, {"accept-encoding": _ENCODINGS})
         headers = [(key, value) for key, value in request.headers.raw if key.lower() != b"content-length"]
-        return self._module.Request(
+        changed = self._module.Request(
             request.method,
             record.url or request.url,
             headers=headers,
             content=record.body if record.body is not None else request.content,
             extensions=request.extensions,
         )
+        changed.headers["accept-encoding"] = _ENCODINGS
+        return changed
+
+    def _with_headers(self, request: Any, headers: Mapping[str, str]) -> Any:
+        """A copy with these headers set: the caller's own request may go out again, or be redirected elsewhere."""
+        if not headers:
+            return request
+        copy = self._module.Request(
+            request.method, request.url, headers=request.headers, stream=request.stream, extensions=request.extensions
+        )
+        copy.headers.update(headers)
+        return copy
 
     def _recorded(self, record: Record, response: Any) -> Any:
         headers = {key.lower(): value for key, value in response.headers.items()}
