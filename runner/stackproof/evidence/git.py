@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,12 @@ def state(project: Path) -> SourceState:
     changes = _git(project, "status", "--porcelain", "--untracked-files=normal", "--", ".")
     # When Git knows the commit but cannot compare, "clean" would be a guess.
     return SourceState(commit=commit.strip(), dirty=changes is None or bool(changes.strip()))
+
+
+def changed(project: Path, base: str, paths: Iterable[Path]) -> tuple[str, ...] | None:
+    """Which of `paths` differ from where this branch left `base`; None when Git does not know `base`."""
+    names = _git(project, "diff", "--name-only", "--no-ext-diff", f"{base}...HEAD", "--", *map(str, paths))
+    return None if names is None else tuple(names.splitlines())
 
 
 def _git(project: Path, *arguments: str) -> str | None:

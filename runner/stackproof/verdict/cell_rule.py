@@ -67,6 +67,7 @@ def cell_rule(
         findings=tuple(findings),
         proves=_PROVES,
         excludes=_EXCLUDES,
+        lead=_lead(wanted, policy, current, tests),
         evidence=tuple(f"{folder}/{name}" for name in ("result.json", "junit.xml", "tests.jsonl")),
         again=(cell.command if cell is not None else None) or _again(wanted),
         blocking=wanted.required is Required.ALWAYS or current.insist or not absent,
@@ -75,6 +76,15 @@ def cell_rule(
 
 def _good(tests: Tests) -> str:
     return f"{count(fact.outcome for fact in tests.facts).words()}, as expected"
+
+
+def _lead(wanted: CellPolicy, policy: Policy, current: Current, tests: Tests) -> str | None:
+    bad = [
+        fact.name
+        for fact in tests.facts
+        if fact.outcome.bad and not waiver_for(fact.name, wanted.id, policy.waivers, current.today)
+    ]
+    return f"{count(fact.outcome for fact in tests.facts).words()}; first {bad[0]}" if bad else None
 
 
 def _again(wanted: CellPolicy) -> str:

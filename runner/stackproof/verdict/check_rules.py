@@ -38,8 +38,16 @@ def types_rule(
         proves="mypy, with the project's own configuration, finds no error in the files that it names",
         excludes="what is typed Any or ignored on purpose, files outside the listed paths, and behaviour at run time",
         evidence=(TYPECHECK,),
+        lead=_lead(facts),
         again=f"nox -s typecheck -- {' '.join(wanted.paths)}",
     )
+
+
+def _lead(facts: TypecheckFacts | None) -> str | None:
+    if facts is None or not facts.errors:
+        return None
+    first, files = facts.errors[0], _number(len(facts.files), "file")
+    return f"{_number(len(facts.errors), 'error')} in {files}; first {first.file}:{first.line}"
 
 
 def _types(facts: TypecheckFacts) -> Iterator[Finding]:
@@ -47,13 +55,8 @@ def _types(facts: TypecheckFacts) -> Iterator[Finding]:
         yield not_proven(facts.reason or "mypy broke")
     elif not facts.files:
         yield not_proven("mypy checked no file")
-    if errors := facts.errors:
-        first = errors[0]
-        yield failed(
-            f"{_number(len(errors), 'error')} in {_number(len(facts.files), 'file')}; first {first.file}:{first.line}"
-        )
-        for error in errors[:20]:
-            yield failed(f"{error.file}:{error.line}: {error.message}")
+    for error in facts.errors:
+        yield failed(f"{error.file}:{error.line}: {error.message}")
 
 
 def _files(wanted: TypecheckPolicy, facts: TypecheckFacts) -> Iterator[Finding]:

@@ -14,6 +14,8 @@ class Current:
     """commit: None without Git. suites, recordings: digests by cell id. expected: by cell id, None where no file is.
 
     today: the day on which waivers are looked at. insist: cells that are wanted only where available are wanted here.
+    base: the branch that this one goes to, None when nobody says. policy_changes: policy files that differ from it,
+    None when that is not known.
     """
 
     commit: str | None
@@ -24,6 +26,8 @@ class Current:
     recordings: Mapping[str, str] = field(default_factory=dict)
     expected: Mapping[str, Expectation | None] = field(default_factory=dict)
     insist: bool = False
+    base: str | None = None
+    policy_changes: tuple[str, ...] | None = None
 
 
 def short(commit: str | None) -> str:

@@ -57,7 +57,8 @@ class Rule:
 
     proves, excludes: what a PASS of this rule says, and what it does not. evidence: files below the run folder.
     again: the command that produces this rule's evidence anew. blocking: False where the policy wants the rule only
-    where it is available; then NOT PROVEN is said and does not count.
+    where it is available; then NOT PROVEN is said and does not count. good: the line of a green rule; lead: the line of
+    a failed one, None where the first finding says it all.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Rule:
     evidence: tuple[str, ...] = ()
     again: str | None = None
     blocking: bool = True
+    lead: str | None = None
 
     @property
     def state(self) -> State:
@@ -87,10 +89,12 @@ class Rule:
 
     @property
     def summary(self) -> str:
-        """One line: `good` when green, else the first finding of the worst state and how many more there are."""
+        """One line: `good` when green, `lead` when failed, else the first finding of the worst state."""
         bad = [finding for finding in self.findings if finding.state is self.state]
         if self.state is State.PASS:
             return self.good
+        if self.state is State.FAIL and self.lead is not None:
+            return self.lead
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
         said = "not proven: " if self.state is State.NOT_PROVEN else ""
         return f"{said}{bad[0].text}{more}"

@@ -35,6 +35,10 @@ def source_rule(policy: Policy, evidence: Evidence, current: Current) -> Rule:
             findings.append(say("the run was made with changes that were not committed"))
         if manifest.policy != current.policy:
             findings.append(not_proven("the run was made under another policy"))
+    if current.policy_changes:
+        findings.append(remark(f"the policy differs from {current.base}: {', '.join(current.policy_changes)}"))
+    elif current.base is not None and current.policy_changes is None:
+        findings.append(remark(f"whether the policy differs from {current.base} is not known"))
     return Rule(
         id="source",
         title="source",

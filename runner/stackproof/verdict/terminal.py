@@ -51,7 +51,8 @@ def _below(rule: Rule) -> Iterator[str]:
         wanted = [finding.text for finding in rule.findings] if mark(rule) == "~" else []
     else:
         bad = [finding for finding in rule.findings if finding.state is not State.PASS]
-        told = next(finding for finding in bad if finding.state is rule.state)
+        led = rule.state is State.FAIL and rule.lead is not None
+        told = None if led else next(finding for finding in bad if finding.state is rule.state)
         wanted = [finding.text for finding in bad if finding is not told]
     yield from wanted[:_SHOWN]
     if len(wanted) > _SHOWN:

@@ -34,6 +34,7 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
     suites = catalog.load(project).suites
     source = git.state(project)
     folder = recording_dir(project, environ)
+    base = _base(environ)
     return Current(
         commit=source.commit,
         dirty=source.dirty,
@@ -45,7 +46,16 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
         recordings={cell.id: digests.recordings(folder, cell.setup) for cell in rules.cells},
         expected={cell.id: expected.load(project, cell.id) for cell in rules.cells},
         insist=truthy(environ.get("CI")),
+        base=base,
+        policy_changes=git.changed(project, base, (digests.POLICY, digests.EXPECTED)) if base else None,
     )
+
+
+def _base(environ: Mapping[str, str]) -> str | None:
+    """The branch that a change goes to, as GitHub and GitLab say it."""
+    if name := environ.get("GITHUB_BASE_REF"):
+        return f"origin/{name}"
+    return environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA") or None
 
 
 def recording_dir(project: Path, environ: Mapping[str, str]) -> Path:

@@ -82,8 +82,12 @@ class Project:
     def commit(self) -> None:
         """Commit everything there is."""
         identity = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
-        for arguments in (["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "state"]):
-            subprocess.run(["git", *identity, *arguments], cwd=self.folder, check=True, capture_output=True, timeout=30)
+        self.git("add", "-A")
+        self.git(*identity, "commit", "-q", "--allow-empty", "-m", "state")
+
+    def git(self, *arguments: str) -> None:
+        """Run Git in the project."""
+        subprocess.run(["git", *arguments], cwd=self.folder, check=True, capture_output=True, timeout=30)
 
     def run(self) -> Run:
         """An empty run folder."""
@@ -228,6 +232,6 @@ def project(tmp_path: Path) -> Project:
     made.write(TEST_FILE, "def test_one(): pass\n")
     made.write("recordings/ollama/base/a.json", "{}")
     made.expect()
-    subprocess.run(["git", "init", "-q"], cwd=made.folder, check=True, capture_output=True, timeout=30)
+    made.git("init", "-q")
     made.commit()
     return made

@@ -16,7 +16,7 @@ from stackproof.verdict import publish, render, terminal
 from stackproof.verdict.records import Rule, State, Verdict, failed, not_proven, remark
 
 
-def rule(name: str, *findings: object, good: str = "fine", blocking: bool = True) -> Rule:
+def rule(name: str, *findings: object, good: str = "fine", blocking: bool = True, lead: str | None = None) -> Rule:
     return Rule(
         id=name,
         title=name,
@@ -27,6 +27,7 @@ def rule(name: str, *findings: object, good: str = "fine", blocking: bool = True
         evidence=(f"{name}.json",),
         again=f"nox -s {name}",
         blocking=blocking,
+        lead=lead,
     )
 
 
@@ -34,7 +35,12 @@ VERDICT = Verdict(
     rules=(
         rule("cell", good="33 passed, 1 skipped, as expected"),
         rule("docker", not_proven("no engine answered"), blocking=False),
-        rule("types", failed("2 errors in 61 files; first a.py:88"), failed("a.py:88: wrong | <b>")),
+        rule(
+            "types",
+            failed("a.py:88: wrong | <b>"),
+            failed("b.py:1: wrong"),
+            lead="2 errors in 61 files; first a.py:88",
+        ),
         rule("flaky", remark("test_stream_order in cell"), good="1 of 2 allowed"),
         rule("benchmark", remark("measured"), good="1.08 × floor (gate 1.20)"),
     ),
@@ -52,8 +58,9 @@ def test_a_person_sees_a_line_per_rule_and_what_to_run_again() -> None:
         "  ✓ cell       33 passed, 1 skipped, as expected",
         "  ? docker     not proven: no engine answered",
         "      wanted where available: said, and not counted",
-        "  ✗ types      2 errors in 61 files; first a.py:88 (and 1 more)",
+        "  ✗ types      2 errors in 61 files; first a.py:88",
         "      a.py:88: wrong | <b>",
+        "      b.py:1: wrong",
         "  ~ flaky      1 of 2 allowed",
         "      test_stream_order in cell",
         "  ✓ benchmark  1.08 × floor (gate 1.20)",
@@ -67,7 +74,7 @@ def test_a_page_shows_text_from_tests_as_text() -> None:
     text = render.to_markdown(VERDICT)
     assert text.startswith("# Release verdict: FAIL\n")
     assert "a.py:88: wrong | &lt;b&gt;" in text
-    assert "| ✗ | types | 2 errors in 61 files; first a.py:88 (and 1 more) |" in text
+    assert "| ✗ | types | 2 errors in 61 files; first a.py:88 |" in text
     assert "- proves: p\n- excludes: x\n- evidence: `types.json`" in text
 
 

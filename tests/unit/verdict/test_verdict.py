@@ -160,6 +160,20 @@ def test_a_run_that_was_no_replay_proves_no_replay(project: Project, mode: str) 
     assert f"in mode {mode}" in rule(run.verdict(), LIBRARY).summary
 
 
+def test_a_policy_that_differs_from_the_base_branch_is_a_line(project: Project) -> None:
+    project.git("branch", "base")
+    project.git("update-ref", "refs/remotes/origin/main", "base")
+    environ = {"GITHUB_BASE_REF": "main"}
+    assert not rule(project.good_run().verdict(environ=environ), "source").findings
+    project.write("ci/release.yaml", POLICY + "flaky: {allowed: 9}\n")
+    project.commit()
+    found = rule(project.good_run().verdict(environ=environ), "source")
+    assert found.state is State.PASS
+    assert found.findings[0].text == "the policy differs from origin/main: ci/release.yaml"
+    found = rule(project.good_run().verdict(environ={"GITHUB_BASE_REF": "gone"}), "source")
+    assert "is not known" in found.findings[0].text
+
+
 # -- tests
 
 
@@ -178,7 +192,8 @@ def test_a_failing_test_fails_and_is_named_with_its_reason(project: Project) -> 
     verdict = one_cell(project, lambda run: run.cell("library:reference", tests))
     assert verdict.state is State.FAIL
     assert verdict.exit_code == ExitCode.TESTS
-    assert rule(verdict, LIBRARY).summary == f"{node('test_one')} failed: assert 1 == 2"
+    assert rule(verdict, LIBRARY).summary == f"1 passed, 1 failed, 1 skipped; first {node('test_one')}"
+    assert rule(verdict, LIBRARY).findings[0].text == f"{node('test_one')} failed: assert 1 == 2"
     assert verdict.again == ("nox -s integration -- --stack-config library:reference",)
 
 
