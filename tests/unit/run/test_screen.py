@@ -1,0 +1,131 @@
+"""What a person sees where there is no terminal, character by character."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from stackproof.catalog.records import SetupSpec, StackMode, StackSpec, SuiteSpec
+from stackproof.errors import ExitCode
+from stackproof.evidence.outcomes import Outcome
+from stackproof.evidence.testlog import TestEntry
+from stackproof.judge import Judgement
+from stackproof.namespace import Seal
+from stackproof.plan import Cell
+from stackproof.progress import Progress
+from stackproof.recorder.mode import Mode
+from stackproof.screen import Screen
+
+HERE = Path("stack.yaml")
+
+
+def cell(mode: Mode = Mode.REPLAY) -> Cell:
+    return Cell(
+        suite=SuiteSpec(name="base", description="", roots=("tests",), default_setup="ollama", source=HERE),
+        setup=SetupSpec(name="ollama", description="", source=HERE),
+        stack=StackSpec(name="reference", description="", folder=HERE, modes=(StackMode.SERVER,), source=HERE),
+        mode=StackMode.SERVER,
+        inference_mode=mode,
+        service=None,
+        paths=("tests",),
+    )
+
+
+class Sheet:
+    """A screen and what it printed; the clock stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.file = io.StringIO()
+        self.now = 50.0
+        self.screen = Screen(Console(file=self.file, width=60), live=False, clock=lambda: self.now)
+
+    def lines(self) -> list[str]:
+        return self.file.getvalue().splitlines()
+
+
+def test_a_ready_stack_is_one_line_however_narrow_the_terminal() -> None:
+    sheet = Sheet()
+    sheet.screen.ready(
+        {"name": "reference", "url": "http://127.0.0.1:41873", "seconds": 0.84, "log": "/runs/7f3c2a/stack.log"}
+    )
+    assert sheet.lines() == [
+        "● reference ready in 0.8 s at http://127.0.0.1:41873   log /runs/7f3c2a/stack.log",
+    ]
+
+
+def test_progress_is_a_line_for_each_tenth_at_most_one_a_second_and_one_after_15_quiet_seconds() -> None:
+    sheet, progress = Sheet(), Progress()
+    sheet.screen.begin(cell())
+    progress.note({"event": "collected", "nodeids": [f"t{n}" for n in range(20)]})
+    for number in range(4):
+        sheet.now += 0.5
+        progress.note({"event": "test", "nodeid": f"t{number}", "outcome": "passed"})
+        sheet.screen.progress(cell(), progress)
+    sheet.now += 20
+    sheet.screen.progress(cell(), progress)
+    sheet.now += 1
+    progress.note({"event": "test", "nodeid": "t4", "outcome": "skipped", "reason": "needs a vision model"})
+    sheet.screen.progress(cell(), progress)
+    sheet.screen.end(cell(), progress)
+    assert sheet.lines() == [
+        "base 2/20  2 passed  1.0 s",
+        "base 4/20  4 passed  2.0 s",
+        "base 4/20  4 passed  22.0 s",
+        "base 5/20  4 passed, 1 skipped (needs a vision model)  23.0 s",
+    ]
+
+
+def test_provider_calls_say_what_kept_the_world_away() -> None:
+    sheet = Sheet()
+    calls = {"replayed": 41, "recorded": 0, "missed": 0, "unused": 0, "late": 0}
+    sheet.screen.calls(cell(), calls, "namespace", Seal(sealed=True))
+    sheet.screen.calls(cell(), {**calls, "late": 2}, "tripwire", Seal(sealed=False, reason="no unshare"))
+    sheet.screen.calls(cell(), calls, "none", Seal(sealed=False))
+    sheet.screen.calls(cell(Mode.RECORD), {**calls, "recorded": 3}, "none", Seal(sealed=False))
+    sheet.screen.calls(cell(), None, "none", Seal(sealed=False))
+    numbers = "provider calls: 41 replayed, 0 recorded, 0 missed, 0 unused"
+    assert sheet.lines() == [
+        f"{numbers}; sealed (network namespace)",
+        f"{numbers}, 2 late; guarded in Python only: child processes and C extensions are not (no unshare)",
+        f"{numbers}; not sealed",
+        "provider calls: 41 replayed, 3 recorded, 0 missed, 0 unused",
+    ]
+
+
+def test_a_miss_is_shown_once_in_place_of_the_failure_behind_it() -> None:
+    sheet = Sheet()
+    miss = {"test_id": "t.py::test_a", "message": "no recording for POST /v1/chat\n  nearest: [x]"}
+    entries = [
+        TestEntry(nodeid="t.py::test_a", outcome=Outcome.FAILED, text="a long traceback"),
+        TestEntry(nodeid="t.py::test_b", outcome=Outcome.FAILED, text="E   assert [bold]1[/bold] == 2"),
+    ]
+    sheet.screen.failures(entries, [miss, miss], Path("pytest.log"))
+    assert sheet.lines() == [
+        "✗ t.py::test_b",
+        "  E   assert [bold]1[/bold] == 2",
+        "✗ t.py::test_a",
+        "  no recording for POST /v1/chat",
+        "    nearest: [x]",
+    ]
+
+
+def test_the_last_line_is_the_result_and_what_is_not_green_can_be_had_again() -> None:
+    sheet = Sheet()
+    sheet.screen.conclusion(cell(), Judgement(exit_code=ExitCode.PASS), 3.42, "stackproof run")
+    failed = Judgement(exit_code=ExitCode.TESTS, reason="2 failed")
+    sheet.screen.conclusion(cell(), failed, 3.42, "stackproof run --setup ollama")
+    unready = Judgement(
+        exit_code=ExitCode.STACK_START, reason="reference exited with code 3", hint="last lines\n  boom"
+    )
+    sheet.screen.conclusion(cell(), unready, 0.4, "stackproof run")
+    assert sheet.lines() == [
+        "PASS  base × ollama × server:reference in 3.4 s",
+        "FAIL  base × ollama × server:reference in 3.4 s: 2 failed",
+        "  again: stackproof run --setup ollama",
+        "✗ reference exited with code 3",
+        "  last lines",
+        "    boom",
+        "  again: stackproof run",
+    ]
