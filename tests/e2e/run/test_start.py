@@ -118,3 +118,57 @@ def test_under_exec_the_recorder_is_loaded_and_the_process_stays_the_same(projec
 def test_a_proxy_of_the_caller_is_not_asked_about_readiness(project: Project) -> None:
     project.environ.update(http_proxy="http://192.0.2.1:9", HTTP_PROXY="http://192.0.2.1:9")
     assert project.run().code == 0
+
+
+LIBRARY = """
+description: an app in the process of its tests
+modes: [library]
+python_path: ["."]
+app: toy_app:create
+"""
+
+APP = """
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+def create():
+    return app
+"""
+
+
+def library(project: Project, app: str) -> None:
+    folder = project.root / "stacks" / "lib"
+    folder.mkdir()
+    (folder / "stack.yaml").write_text(LIBRARY)
+    (folder / "toy_app.py").write_text(app)
+    project.tests("def test_answers(http_client):\n    assert http_client.get('/x').text == 'ok'\n")
+
+
+def test_a_library_stack_runs_in_the_process_of_the_tests(project: Project) -> None:
+    library(project, APP)
+    done = project.run("--stack-config", "library:lib")
+    assert done.code == 0, done.output
+    assert not (project.cell_dir() / "stack.log").exists()
+
+
+def test_a_library_stack_that_cannot_be_made_is_named_and_is_no_suite_without_tests(project: Project) -> None:
+    library(project, "def create():\n    raise RuntimeError('no weights')\n")
+    done = project.run("--stack-config", "library:lib")
+    assert done.code == 5, done.output
+    assert "✗ lib could not be made from toy_app:create: RuntimeError: no weights" in done.output
+
+
+def test_an_env_that_wipes_everything_keeps_the_recorder_out(project: Project) -> None:
+    path = project.root / "stacks" / "toy" / "stack.yaml"
+    text = path.read_text().replace("under_exec: false", "under_exec: true")
+    path.write_text(text.replace('["{python}", ', '["env", "-i", "{python}", '))
+    done = project.run()
+    assert done.code == 5, done.output
+    assert "the recorder was not loaded in the process that answers for toy" in done.output
