@@ -108,6 +108,9 @@ def _handler(endpoint: Endpoint) -> Handler:
             return refusal(endpoint.dialect, error)
         except (*STATUS_ERRORS, *CONNECTION_ERRORS) as error:
             return provider_error(endpoint.dialect, provider, error)
+        except UnicodeEncodeError:
+            text = "The request body holds half of a surrogate pair, which is no character."
+            return refusal(endpoint.dialect, RefusedError(400, text))
         except ClientLeftError:
             return Response(status_code=499)  # nobody reads it; the number is nginx's for this case
 
@@ -116,8 +119,8 @@ def _handler(endpoint: Endpoint) -> Handler:
 
 async def _body(request: Request, required: tuple[str, ...]) -> dict[str, Any]:
     try:
-        body = json.loads(await request.body())
-    except ValueError as error:
+        body = json.loads(await request.body(), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         raise RefusedError(400, f"The request body is not valid JSON: {error}") from error
     if not isinstance(body, dict):
         raise RefusedError(400, "The request body must be a JSON object.")
@@ -127,6 +130,11 @@ async def _body(request: Request, required: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(body["model"], str):
         raise RefusedError(400, "The parameter 'model' must be a string.", param="model")
     return body
+
+
+def _no_number(word: str) -> None:
+    # Python reads NaN and Infinity, which JSON does not have and which no client could send on.
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def _route(request: Request, name: str) -> tuple[str, Clients, str]:
