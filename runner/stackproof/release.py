@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from rich.console import Console
 from stackproof import benchmark, catalog, console, options, plan, run, typecheck
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import digests, git, jsonfile, manifest, recordings
-from stackproof.evidence.recordings import RecordingFacts
 from stackproof.plan import Plan
+from stackproof.recorder import redact
 from stackproof.recorder.mode import Mode
 from stackproof.rundir import new_run_id
 from stackproof.verdict import policy, publish, render, terminal
@@ -107,11 +108,9 @@ def _checked(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, 
     if rules.benchmarks:
         gates = {each.name: each.gate for each in rules.benchmarks}
         yield from benchmark.lines(benchmark.measure(project, run_dir), gates)
-    inspected = recordings.inspect(recording_dir(project, environ), (cell.setup for cell in rules.cells))
-    facts = RecordingFacts(
-        files=inspected.files,
-        damaged=inspected.damaged,
-        commit=git.state(project).commit,
-        policy=digests.policy(project),
-    )
+    known, setups = catalog.load(project), {cell.setup for cell in rules.cells}
+    names = {name for setup in setups for name in known.setup(setup).secrets}
+    values = redact.known_values(names, environ)
+    found = recordings.inspect(recording_dir(project, environ), setups, values=values)
+    facts = replace(found, commit=git.state(project).commit, policy=digests.policy(project))
     jsonfile.write(run_dir / "checks/recordings.json", recordings.to_json(facts))

@@ -11,7 +11,7 @@ from stackproof.evidence import benchmark, jsonfile, junit, manifest, recordings
 from stackproof.evidence.benchmark import BenchmarkFacts
 from stackproof.evidence.junit import Report
 from stackproof.evidence.manifest import ManifestFacts
-from stackproof.evidence.recordings import RecordingFacts
+from stackproof.evidence.recordings import Misses, RecordingFacts
 from stackproof.evidence.testlog import TestLog
 from stackproof.evidence.typecheck import TypecheckFacts
 
@@ -32,7 +32,7 @@ class CellFacts:
     """One cell of a run. `result` is False when there is no `result.json` that can be read.
 
     exit_code: pytest's, None when it never ended by itself. report_digest: SHA-256 that the manifest has for the
-    JUnit report. damaged: misses that were due to a damaged recording. missed_tests: tests with a miss of any kind.
+    JUnit report. misses: provider calls without a recording.
     """
 
     id: str
@@ -54,8 +54,7 @@ class CellFacts:
     report: Report = field(default_factory=lambda: Report(path=Path("junit.xml")))
     report_digest: str | None = None
     log: TestLog = field(default_factory=TestLog)
-    damaged: tuple[str, ...] = ()
-    missed_tests: frozenset[str] = frozenset()
+    misses: Misses = field(default_factory=Misses)
     command: str | None = None
     started: str | None = None
     stopped: str | None = None
@@ -113,8 +112,7 @@ def _cell(folder: Path, report_digest: str | None) -> CellFacts:
         report=junit.read(folder / "junit.xml"),
         report_digest=report_digest,
         log=testlog.read(folder / "tests.jsonl"),
-        damaged=recordings.damaged_misses(folder / "misses.jsonl"),
-        missed_tests=recordings.missed_tests(folder / "misses.jsonl"),
+        misses=recordings.misses(folder / "misses.jsonl"),
         command=jsonfile.text(result, "command"),
         started=jsonfile.text(result, "started"),
         stopped=jsonfile.text(result, "stopped"),

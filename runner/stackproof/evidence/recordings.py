@@ -8,26 +8,43 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.evidence import jsonfile
+from stackproof.recorder import recording, redact
 
 SCHEMA = 1
-DAMAGED_MISS = "damaged"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordingFacts:
-    """files: recordings in the folders that the run read. damaged: those that are no JSON object, by path."""
+    """files: recordings in the folders that the run read. damaged: those that are none, by path. secrets: what looks
+    like one, or is one that this environment knows, as file, place and kind; never the value.
+    """
 
     files: int = 0
     damaged: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     commit: str | None = None
     policy: str | None = None
 
 
-def inspect(folder: Path, setups: Iterable[str]) -> RecordingFacts:
-    """Look at every recording of `setups` below the recording directory `folder`."""
+def inspect(folder: Path, setups: Iterable[str], *, values: Mapping[str, str] | None = None) -> RecordingFacts:
+    """Look at every recording of `setups` below the recording directory `folder`.
+
+    values: secrets by the name of their variable, searched for beside the shapes of keys.
+    """
     files = sorted(path for setup in sorted(set(setups)) for path in (folder / setup).rglob("*.json"))
-    damaged = (path.relative_to(folder).as_posix() for path in files if jsonfile.read(path) is None)
-    return RecordingFacts(files=len(files), damaged=tuple(damaged))
+    damaged: list[str] = []
+    secrets: list[str] = []
+    for path in files:
+        name = path.relative_to(folder).as_posix()
+        try:
+            found = recording.read(str(path))
+        except recording.DamagedRecordingError as error:
+            damaged.append(f"{name}: {str(error).removeprefix(str(path)).strip()}")
+            continue
+        hit = redact.find(found, values or {})
+        if hit is not None:
+            secrets.append(f"{name}: {hit[0]} in {hit[1]}")
+    return RecordingFacts(files=len(files), damaged=tuple(damaged), secrets=tuple(secrets))
 
 
 def to_json(facts: RecordingFacts) -> dict[str, Any]:
@@ -46,28 +63,46 @@ def read(path: Path) -> RecordingFacts | None:
     return RecordingFacts(
         files=files,
         damaged=jsonfile.strings(data, "damaged"),
+        secrets=jsonfile.strings(data, "secrets"),
         commit=jsonfile.text(data, "commit"),
         policy=jsonfile.text(data, "policy"),
     )
 
 
-def damaged_misses(path: Path) -> tuple[str, ...]:
-    """The first lines of those misses in `misses.jsonl` that were due to a damaged file."""
-    found: list[str] = []
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Misses:
+    """What `misses.jsonl` says, a first line for each. network: connections that were refused. tests: those that
+    missed a recording, whatever else went wrong with them.
+    """
+
+    damaged: tuple[str, ...] = ()
+    network: tuple[str, ...] = ()
+    tests: frozenset[str] = frozenset()
+
+
+def misses(path: Path) -> Misses:
+    """Read `misses.jsonl`; a line that is no JSON object counts as damage."""
+    damaged: list[str] = []
+    network: list[str] = []
+    tests: set[str] = set()
     for miss in jsonfile.lines(path):
         if miss is None:
-            found.append(f"{path.name} holds a line that is no JSON object")
-        elif miss.get("kind") == DAMAGED_MISS:
-            found.append(_first_line(miss))
-    return tuple(found)
-
-
-def missed_tests(path: Path) -> frozenset[str]:
-    """The tests that `misses.jsonl` names."""
-    named = (jsonfile.text(miss, "test_id") for miss in jsonfile.lines(path) if miss is not None)
-    return frozenset(test for test in named if test is not None)
+            damaged.append(f"{path.name} holds a line that is no JSON object")
+            continue
+        test = jsonfile.text(miss, "test_id")
+        match miss.get("kind"):
+            case "network":
+                network.append(_first_line(miss))
+                continue
+            case "damaged":
+                damaged.append(_first_line(miss))
+            case _:
+                pass
+        if test is not None:
+            tests.add(test)
+    return Misses(damaged=tuple(damaged), network=tuple(network), tests=frozenset(tests))
 
 
 def _first_line(miss: Mapping[str, Any]) -> str:
-    message = jsonfile.text(miss, "message") or "a recording is damaged"
+    message = jsonfile.text(miss, "message") or "a provider call was not answered"
     return message.strip().partition("\n")[0]

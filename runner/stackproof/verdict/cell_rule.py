@@ -178,7 +178,7 @@ def _failures(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFa
         if fact.outcome.bad:
             waiver = waiver_for(fact.name, wanted.id, policy.waivers, current.today)
             if waiver is None:
-                code = ExitCode.RECORDINGS if fact.name in cell.missed_tests else ExitCode.TESTS
+                code = ExitCode.RECORDINGS if fact.name in cell.misses.tests else ExitCode.TESTS
                 yield failed(f"{fact.name} {_verb(fact)}{_because(fact)}", exit_code=code)
             else:
                 yield remark(f"waived: {fact.name}: {words(waiver)}")
@@ -254,10 +254,12 @@ def _skip(fact: TestFact, expectation: Expectation) -> Iterator[Finding]:
 
 
 def _offline(cell: CellFacts) -> Iterator[Finding]:
+    for text in cell.misses.network:
+        yield failed(text)
     for kind, words_ in (
         ("recorded", "provider calls were recorded"),
         ("live", "provider calls went out live"),
-        ("refused", "connections to the network were refused"),
+        ("refused", "answers were refused"),
     ):
         number = (cell.log.calls or {}).get(kind, 0)
         if number:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
 
 from stackproof.errors import ExitCode
 from stackproof.evidence.manifest import DamageKind
@@ -87,9 +88,12 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
     ):
         findings += _beyond(kind, limit, cells.values())
     facts = evidence.recordings
-    damaged = sorted({text for cell in cells.values() for text in cell.damaged} | set(facts.damaged if facts else ()))
+    damaged = sorted(
+        {text for cell in cells.values() for text in cell.misses.damaged} | set(facts.damaged if facts else ())
+    )
     if len(damaged) > limits.damaged:
         findings += [failed(f"damaged: {text}", exit_code=ExitCode.RECORDINGS) for text in damaged]
+    findings += [failed(f"a secret: {text}") for text in (facts.secrets if facts else ())]
     if facts is None:
         findings.append(not_proven("the recordings were not looked at"))
     if not cells:
@@ -100,10 +104,10 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
     return Rule(
         id="recordings",
         title="recordings",
-        good=f"{files}{replayed} calls replayed, 0 missed, {unused} unused, {len(damaged)} damaged",
+        good=f"{files}{replayed} calls replayed, 0 missed, {unused} unused, {len(damaged)} damaged, 0 secrets",
         findings=tuple(findings),
         proves="each provider call of the tests has its recording, and each recording of a passing test was asked for",
-        excludes="that providers still answer so; files of tests that were not run",
+        excludes="that providers still answer so; files of tests that were not run; secrets without a known shape",
         evidence=("checks/recordings.json", *(f"cells/{name}/tests.jsonl" for name in cells)),
         again=AGAIN,
     )
@@ -114,9 +118,14 @@ def _beyond(kind: str, limit: int | None, cells: Iterable[CellFacts]) -> Iterato
     if limit is not None and sum(number for _, number in by_cell) > limit:
         for cell, number in by_cell:
             files = (cell.log.calls or {}).get("unused_files") if kind == "unused" else None
-            named = f": {', '.join(map(str, files[:3]))}" if isinstance(files, list) and files else ""
+            named = f": {', '.join(_end(str(file)) for file in files[:3])}" if isinstance(files, list) and files else ""
             words = kind.replace("_", " ")
             yield failed(f"{number} {words} in {cell.id}{named}", exit_code=ExitCode.RECORDINGS)
+
+
+def _end(path: str) -> str:
+    """The last parts of a path: what is in front of them is this machine's."""
+    return "/".join(PurePosixPath(path).parts[-3:])
 
 
 def _number(cell: CellFacts, kind: str) -> int:

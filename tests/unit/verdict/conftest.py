@@ -40,6 +40,13 @@ benchmarks:
 """
 
 
+RECORDING: Mapping[str, Any] = {
+    "format": 1,
+    "request": {},
+    "response": {"status": 200, "headers": {}, "body": {"json": {}}, "complete": True, "is_exception": False},
+}
+
+
 def node(name: str) -> str:
     """The node id of a test of the suite."""
     return f"{TEST_FILE}::{name}"
@@ -230,7 +237,7 @@ def project(tmp_path: Path) -> Project:
         "suites:\n  base: {description: d, roots: [tests/integration/base], default_setup: ollama}\n",
     )
     made.write(TEST_FILE, "def test_one(): pass\n")
-    made.write("recordings/ollama/base/a.json", "{}")
+    made.write("recordings/ollama/base/a.json", json.dumps(RECORDING))
     made.expect()
     made.git("init", "-q")
     made.commit()

@@ -10,10 +10,10 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.unit.verdict.conftest import GOOD, LIBRARY, POLICY, SERVER, Project, Run, node, rule
+from tests.unit.verdict.conftest import GOOD, LIBRARY, POLICY, RECORDING, SERVER, Project, Run, node, rule
 
 from stackproof.errors import ExitCode
-from stackproof.evidence import jsonfile
+from stackproof.evidence import jsonfile, recordings
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.typecheck import Message, TypecheckFacts, TypecheckState
 from stackproof.verdict.records import State, Verdict
@@ -382,6 +382,39 @@ def test_damaged_recordings_are_named(project: Project) -> None:
     verdict = one_cell(project, prepare)
     assert verdict.exit_code == ExitCode.RECORDINGS
     assert rule(verdict, "recordings").summary == "damaged: recordings/a.json is no recording"
+
+
+def test_a_connection_that_was_refused_fails_and_names_host_and_test(project: Project) -> None:
+    def prepare(run: Run) -> None:
+        folder = run.cell("library:reference", calls={"missed": 1})
+        text = f"connection to api.example.com refused in {node('test_one')}"
+        miss = {"test_id": node("test_one"), "kind": "network", "message": text + "\nmore"}
+        jsonfile.write_text(folder / "misses.jsonl", json.dumps(miss) + "\n")
+
+    verdict = one_cell(project, prepare)
+    assert verdict.exit_code == ExitCode.TESTS
+    assert "api.example.com" in rule(verdict, LIBRARY).summary
+
+
+def test_damage_and_secrets_in_recordings_are_found_and_never_shown(project: Project) -> None:
+    secret = "long-and-secret-value"
+    damaged = {"base/a.json": "", "base/b.json": "{}"}
+    for name, text in damaged.items():
+        project.write(f"recordings/ollama/{name}", text)
+    body = {"json": {"echo": f"x {secret}"}}
+    told = {**RECORDING, "response": {**RECORDING["response"], "body": body}}
+    project.write("recordings/ollama/base/c.json", json.dumps(told))
+    found = recordings.inspect(project.folder / "recordings", ["ollama", "other"], values={"API_KEY": secret})
+    assert found.files == 3
+    assert [text.partition(":")[0] for text in found.damaged] == ["ollama/base/a.json", "ollama/base/b.json"]
+    assert len(found.secrets) == 1
+    assert "API_KEY" in found.secrets[0]
+    assert secret not in found.secrets[0]
+    run = project.good_run()
+    jsonfile.write(run.folder / "checks/recordings.json", recordings.to_json(found))
+    run.finish()
+    assert rule(run.verdict(), "recordings").state is State.FAIL
+    assert run.verdict().exit_code == ExitCode.TESTS
 
 
 @pytest.mark.parametrize("kind", ["live", "recorded", "refused"])
