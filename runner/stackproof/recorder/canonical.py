@@ -7,6 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+# Deeper than any request that means something, and far from the depth at which a walk of ours would run out of stack.
+DEPTH_LIMIT = 100
+
 
 class NotPlainJson(ValueError):  # noqa: N818 - it is a finding, not a failure
     """The text is no JSON, or one that different readers read differently (duplicate keys, NaN, too deep)."""
@@ -45,11 +48,26 @@ _read_plain = reader(unique)
 def parse(raw: bytes | str, read: Callable[[str], Any] = _read_plain) -> Any:
     """Read JSON exactly; NotPlainJson for anything that would lose or invent something. `read`: from `reader`."""
     try:
-        return read(raw.decode("utf-8") if isinstance(raw, bytes) else raw)
+        text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
+        value = read(text)
     except NotPlainJson:
         raise
     except (ValueError, RecursionError) as error:
         raise NotPlainJson(str(error) or type(error).__name__) from None
+    # Each level needs an opening bracket: counting them is cheap and nearly always answers the question.
+    if text.count("[") + text.count("{") > DEPTH_LIMIT and _is_deep(value):
+        raise NotPlainJson(f"more than {DEPTH_LIMIT} levels deep")
+    return value
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(DEPTH_LIMIT):
+        if not level:
+            return False
+        below = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [item for items in below for item in items if isinstance(item, dict | list)]
+    return bool(level)
 
 
 # `json.dumps` makes an encoder for every call that has options.
@@ -57,9 +75,12 @@ _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 _sorted = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
 
 
-def compact(value: Any) -> str:
-    """JSON for the wire: no spaces, keys in their order, characters as they are."""
-    return _compact(value)
+def compact(value: Any) -> bytes:
+    """JSON for the wire: UTF-8, no spaces, keys in their order, characters as they are.
+
+    Half of a surrogate pair, which models emit when a token ends inside an emoji, has no UTF-8: it stays an escape.
+    """
+    return _compact(value).encode("utf-8", "backslashreplace")
 
 
 def canonical(value: Any) -> str:

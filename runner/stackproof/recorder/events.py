@@ -12,7 +12,9 @@ from typing import Any, Literal
 from .canonical import NotPlainJson, compact, parse
 
 Framing = Literal["sse", "ndjson"]
-_SSE_END = re.compile(rb"\r\n\r\n|\n\n|\r\r(?!\n)|\n\r\n")
+FRAMINGS = ("sse", "ndjson")
+# A line ends with CRLF, LF or CR, in any mixture; two ends in a row end the event.
+_SSE_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _LINE_END = re.compile(rb"\n")
 _TERMINAL_TYPES = frozenset(
     {"response.completed", "response.failed", "response.incomplete", "message_stop", "interaction.completed"}
@@ -64,6 +66,7 @@ class Splitter:
 def decode(framing: Framing, raw: bytes) -> dict[str, Any]:
     """An event as data: `{"event"?, "data": JSON}`, `{"event"?, "text": str}`, else `{"raw": str}` or `{"base64": …}`.
 
+    `end` is added where lines do not end with a line feed.
     Only what `encode` gives back with an equal value is taken apart; comments, ids, several data lines stay raw.
     """
     try:
@@ -80,11 +83,12 @@ def encode(framing: Framing, event: dict[str, Any]) -> bytes:
         return str(event["raw"]).encode()
     if "base64" in event:
         return a2b_base64(event["base64"])
-    data = compact(event["data"]) if "data" in event else str(event["text"])
+    data = compact(event["data"]) if "data" in event else str(event["text"]).encode()
     if framing == "ndjson":
-        return f"{data}\n".encode()
-    name = f"event: {event['event']}\n" if "event" in event else ""
-    return f"{name}data: {data}\n\n".encode()
+        return data + b"\n"
+    end = str(event.get("end", "\n")).encode()
+    name = b"event: " + str(event["event"]).encode() + end if "event" in event else b""
+    return name + b"data: " + data + end * 2
 
 
 def is_terminal(framing: Framing, event: dict[str, Any]) -> bool:
@@ -98,10 +102,11 @@ def is_terminal(framing: Framing, event: dict[str, Any]) -> bool:
 
 
 def _decode_sse(text: str) -> dict[str, Any] | None:
-    lines = text.split("\n")
-    if len(lines) < 3 or lines[-2:] != ["", ""] or "\r" in text:
+    end = "\r\n" if "\r\n" in text else "\r" if "\r" in text else "\n"
+    lines = text.split(end)
+    if len(lines) < 3 or lines[-2:] != ["", ""] or any("\r" in line or "\n" in line for line in lines):
         return None
-    event: dict[str, Any] = {}
+    event: dict[str, Any] = {} if end == "\n" else {"end": end}
     if len(lines) == 4 and lines[0].startswith("event: "):
         event["event"] = lines.pop(0)[len("event: ") :]
     if len(lines) != 3 or not lines[0].startswith("data:"):

@@ -7,8 +7,9 @@
     rules, provenance {recorded_at, server, sdk, recorded_with, model?, synthetic?, synthetic_weights?},
     id_normalization_mapping
 A body is null or an object with one key that says how it is kept: `json`, `text`, `base64`, `form`, `multipart`,
-`sha256`. An event is `{event?, data | text | raw | base64, cut?, joined?}`: `cut` are byte offsets at which the network
-cut it, `joined` says that it began in the chunk that its predecessor ended in.
+`sha256`. An event is `{end?, event?, data | text | raw | base64, cut?, joined?}`: `end` is how its lines end where that
+is no line feed, `cut` are byte offsets at which the network cut it, `joined` says that it began in the chunk that its
+predecessor ended in.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from . import events
 from .canonical import NotPlainJson, compact, parse
 
 FORMAT = 1
-_serial = itertools.count(1)
 Recording = dict[str, Any]
 # What may differ between two recordings of an equal answer.
 _VOLATILE = ("provenance", "id_normalization_mapping", "test_id")
@@ -39,19 +39,62 @@ def read(path: str) -> Recording | None:
     """The recording at `path`; None when there is no such file; DamagedRecordingError when it is something else."""
     try:
         with open(path, "rb") as file:
-            data = json.loads(file.read())
+            data = _read_json(file.read().decode("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise DamagedRecordingError(f"{path} cannot be read as a recording: {error}") from None
-    if not isinstance(data, dict) or not isinstance(data.get("request"), dict):
-        raise DamagedRecordingError(f"{path} is not a recording: it has no request")
-    response = data.get("response")
-    if not isinstance(response, dict) or not isinstance(response.get("status"), int | None):
-        raise DamagedRecordingError(f"{path} is not a recording: it has no response")
-    if data.get("format") != FORMAT:
-        raise DamagedRecordingError(f"{path} has format {data.get('format')!r}; this version reads format {FORMAT}")
-    return data
+    if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
+        raise DamagedRecordingError(f"{path} has format {data['format']!r}; this version reads format {FORMAT}")
+    lacking = _lacking(data)
+    if lacking is not None:
+        raise DamagedRecordingError(f"{path} is not a recording: it has no {lacking}")
+    return dict(data)
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_read_json = json.JSONDecoder(parse_constant=_constant).decode
+
+
+def _lacking(data: Any) -> str | None:  # noqa: PLR0911 - a list of things to look at
+    """What a file needs to be replayed and has not, or has in another shape."""
+    if not isinstance(data, dict) or "format" not in data:
+        return "format"
+    request, response = data.get("request"), data.get("response")
+    if not isinstance(request, dict):
+        return "request"
+    if not isinstance(response, dict):
+        return "response"
+    if not isinstance(response.get("status", ""), int | None) or not isinstance(response.get("headers"), dict):
+        return "response head"
+    if not isinstance(response.get("complete"), bool) or not isinstance(response.get("is_exception"), bool):
+        return "word on how the response ended"
+    if response["is_exception"] and not isinstance(response.get("exception"), dict):
+        return "exception"
+    return None if _has_body(response) else "readable body"
+
+
+def _has_body(response: dict[str, Any]) -> bool:
+    framing = response.get("framing")
+    if framing is None:
+        body = response.get("body", ...)
+        return body is None or (isinstance(body, dict) and _is_kept(body, ("json", "text", "base64")))
+    kept, found = ("data", "text", "raw", "base64"), response.get("events")
+    return framing in events.FRAMINGS and isinstance(found, list) and all(_is_kept(event, kept) for event in found)
+
+
+def _is_kept(value: Any, ways: tuple[str, ...]) -> bool:
+    if not isinstance(value, dict) or value.keys().isdisjoint(ways):
+        return False
+    if "base64" in value:
+        try:
+            a2b_base64(value["base64"], strict_mode=True)
+        except (ValueError, TypeError):
+            return False
+    return True
 
 
 def write(path: str, recording: Recording) -> bool:
@@ -64,9 +107,11 @@ def write(path: str, recording: Recording) -> bool:
         return False
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
-    temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}.{next(_serial)}.tmp")
+    # Random, as process ids repeat: every container has its process 1, and a killed one leaves its file behind.
+    temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}.tmp")
     try:
-        with open(temporary, "x", encoding="utf-8", newline="\n", errors="surrogatepass") as file:
+        # A lone surrogate has no UTF-8; written as \udXXX it is JSON, and the file stays readable for every tool.
+        with open(temporary, "x", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
             file.write(dumps(recording))
         os.replace(temporary, path)
     except BaseException:
@@ -91,10 +136,12 @@ def _essence(recording: Recording) -> str:
 
 def _without_created(body: Any) -> Any:
     """A model list without its dates: some servers give the time of their own start, which is no change of the list."""
-    models = (body or {}).get("json", {}).get("data") if isinstance(body, dict) else None
-    if not isinstance(models, list):
+    listed = body.get("json") if isinstance(body, dict) else None
+    models = listed.get("data") if isinstance(listed, dict) else None
+    if not isinstance(listed, dict) or not isinstance(models, list):
         return body
-    return {"json": {**body["json"], "data": [{**model, "created": 0} for model in models]}}
+    dateless = [{**model, "created": 0} if isinstance(model, dict) else model for model in models]
+    return {"json": {**listed, "data": dateless}}
 
 
 def dumps(value: Any) -> str:
@@ -143,7 +190,7 @@ def decode_body(body: dict[str, Any] | None) -> bytes:
     if body is None:
         return b""
     if "json" in body:
-        return compact(body["json"]).encode("utf-8", "surrogatepass")
+        return compact(body["json"])
     if "text" in body:
         return str(body["text"]).encode("utf-8")
     return a2b_base64(body["base64"])

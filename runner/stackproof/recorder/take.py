@@ -34,7 +34,7 @@ class Take:
     def __init__(self, ids: Ids, on_end: Callable[[Response], None]) -> None:
         self.ids = ids
         self._on_end = on_end
-        self._lock = threading.RLock()  # a forgotten stream is closed by the garbage collector, in the middle of anything
+        self._lock = threading.RLock()  # the garbage collector closes a forgotten stream in the middle of anything
         self._over = False
         self._terminal = False
         self._status: int | None = None
@@ -52,11 +52,13 @@ class Take:
         """The head of the response (lower-case names) and what of it goes into the file; headers for the caller."""
         self._status = status
         self._kept = dict(kept)
-        self._content_type = headers.get("content-type", "")
+        encoding = headers.get("content-encoding", "").strip().lower()
+        if encoding in ("", "identity", *_UNDONE_HERE):
+            # Of a body in another encoding nothing can be read: it is kept as the bytes that it is.
+            self._content_type = headers.get("content-type", "")
         self._framing = events.framing_of(self._content_type)
         if self._framing is not None:
             self._splitter = events.Splitter(self._framing)
-        encoding = headers.get("content-encoding", "").strip().lower()
         if encoding not in _UNDONE_HERE:
             return {key: value for key, value in headers.items() if key not in _HOP}
         self._decompress = _inflate(encoding)
@@ -65,8 +67,8 @@ class Take:
     def feed(self, chunk: bytes) -> list[bytes]:
         """One chunk of the network; the chunks to hand on now."""
         data = self._decompress(chunk) if self._decompress is not None else chunk
-        if not data:
-            return []
+        if not data or self._over:
+            return []  # beyond the terminal event there is nothing, however the network cut what followed it
         if self._splitter is None:
             self._body += data
             return [] if self._is_json else [data]
@@ -75,6 +77,8 @@ class Take:
         for raw in complete:
             self._add(raw, released)
             self._next_joined = True
+            if self._terminal:
+                break
         rest = self._splitter.pending
         if rest:
             self._cut.append(rest)
@@ -88,6 +92,8 @@ class Take:
     def end(self) -> list[bytes]:
         """The end of the body; the chunks still to hand on."""
         released: list[bytes] = []
+        if self._over:
+            return released  # asked once more: SDKs iterate again while they close
         if self._splitter is not None:
             rest = self._splitter.end()
             if rest:
@@ -121,8 +127,9 @@ class Take:
         if "data" in event:
             event["data"] = normalise(event["data"], self.ids)
         elif "raw" in event:
+            # Whole JSON strings only: an id may be as short as "1".
             for real, written in self.ids.written.items():
-                event["raw"] = event["raw"].replace(real, written)
+                event["raw"] = event["raw"].replace(f'"{real}"', f'"{written}"')
         pieces = cut_at(events.encode(self._framing, event), self._cut)
         if self._next_joined:
             event["joined"] = True
@@ -140,7 +147,7 @@ class Take:
             value = normalise(parse(raw), self.ids)
         except NotPlainJson:
             return raw
-        rewritten = compact(value).encode("utf-8", "surrogatepass")
+        rewritten = compact(value)
         self._body = bytearray(rewritten)
         return rewritten
 
@@ -168,14 +175,18 @@ class Take:
 def _inflate(encoding: str) -> Callable[[bytes], bytes]:
     if encoding != "deflate":
         return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress
-    state = {"inflate": zlib.decompressobj(), "begun": False}
+    first = bytearray()
+    inflate: list[Callable[[bytes], bytes]] = []
 
     def decompress(chunk: bytes) -> bytes:
-        # Servers disagree on whether "deflate" has a zlib header (RFC 9110 says it has): the first bytes tell.
-        if not state["begun"] and (chunk[0] & 0x0F != 8 or (len(chunk) > 1 and int.from_bytes(chunk[:2]) % 31)):
-            state["inflate"] = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
-        state["begun"] = True
-        data: bytes = state["inflate"].decompress(chunk)  # type: ignore[attr-defined]
-        return data
+        if inflate:
+            return inflate[0](chunk)
+        # Servers disagree on whether "deflate" has a zlib header (RFC 9110 says it has): its two bytes tell.
+        first.extend(chunk)
+        if len(first) < 2:
+            return b""
+        has_header = first[0] & 0x0F == 8 and int.from_bytes(first[:2], "big") % 31 == 0
+        inflate.append(zlib.decompressobj(wbits=zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS).decompress)
+        return inflate[0](bytes(first))
 
     return decompress
