@@ -63,7 +63,7 @@ def available(environment: Mapping[str, str]) -> Seal:
     if isolated():
         # A cell inside a sealed cell, or a container without network: there is nothing left to shut.
         return Seal(sealed=True)
-    inside = (sys.executable, "-m", "stackproof.namespace", str(os.getuid()), str(os.getgid()), "--")
+    inside = (sys.executable, "-P", "-m", "stackproof.namespace", str(os.getuid()), str(os.getgid()), "--")
     reason = ""
     for options in _ways():
         prefix = ("unshare", *options, "--", *inside)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -193,19 +193,19 @@ class _Cell:
 
     def _await(self, extra: Mapping[str, str]) -> None:
         """Start the process of the cell, show what it does, hand signals on, and see it to its end."""
-        command = [*self._seal.prefix, sys.executable, "-m", "stackproof.cell", str(self._dir)]
+        command = [*self._seal.prefix, sys.executable, "-P", "-m", "stackproof.cell", str(self._dir)]
         output = None if suite.talks(self._plan.options) else (self._dir / "cell.log").open("ab")
+        # A session of its own: a Ctrl-C at the terminal reaches us alone, and we hand it on once.
+        process = subprocess.Popen(
+            command,
+            cwd=self._plan.project,
+            env={**self._caller, **extra},
+            stdout=output,
+            stderr=None if output is None else subprocess.STDOUT,
+            start_new_session=True,
+        )
         killed_at: float | None = None
         try:
-            # A session of its own: a Ctrl-C at the terminal reaches us alone, and we hand it on once.
-            process = subprocess.Popen(
-                command,
-                cwd=self._plan.project,
-                env={**self._caller, **extra},
-                stdout=output,
-                stderr=None if output is None else subprocess.STDOUT,
-                start_new_session=True,
-            )
             self._screen.begin(self._cell)
             while process.poll() is None:
                 self._look()
@@ -221,6 +221,7 @@ class _Cell:
             if output is not None:
                 output.close()
             self._screen.clear()
+            _end(process)
             # Nothing is left to do here unless the cell itself was killed.
             lifetime.end_marked(*run_folder.markers(self._plan.run_id, self._dir))
 
@@ -257,7 +258,11 @@ class _Cell:
         )
 
     def _judge(self) -> Judgement:
-        judgement = judge(self._facts())
+        facts = self._facts()
+        if facts.outcome is None and self._interrupts.first is not None:
+            # It came before the process of the cell was ready to take it down.
+            facts = replace(facts, outcome={"signal": self._interrupts.first.name})
+        judgement = judge(facts)
         if judgement.exit_code is ExitCode.INTERNAL and (lines := tail(self._dir / "cell.log")):
             quoted = last_lines(self._dir / "cell.log", lines)
             return Judgement(exit_code=judgement.exit_code, reason=judgement.reason, hint=quoted)
@@ -278,3 +283,14 @@ class _Cell:
         self._screen.calls(self._cell, facts.log.calls, self._sealed(), self._seal)
         self._screen.recordings(self._cell, facts.log.calls, options.recording_dir)
         self._screen.conclusion(self._cell, judgement, seconds, again(self._cell, options))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """See the cell to its end when something went wrong on this side: it tears down as for a SIGTERM."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(timeout=_STOP_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(timeout=5)

@@ -194,7 +194,7 @@ def _command(stack: StackSpec, port: int) -> list[str]:
         for template, value in values.items():
             part = part.replace(template, value)  # noqa: PLW2901 - str.format would choke on braces of JSON arguments
         command.append(part)
-    return [sys.executable, "-m", "stackproof", "exec", "--", *command] if stack.under_exec else command
+    return [sys.executable, "-P", "-m", "stackproof", "exec", "--", *command] if stack.under_exec else command
 
 
 def _recorded(environment: Mapping[str, str]) -> bool:

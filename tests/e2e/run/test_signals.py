@@ -170,6 +170,28 @@ def test_keep_leaves_the_stack_up_until_ctrl_c_which_is_no_failure(project: Proj
     assert "● kept at http://127.0.0.1:" in output
 
 
+def test_when_nobody_reads_the_output_any_more_everything_is_still_torn_down(project: Project) -> None:
+    project.tests(SLOW)
+    process = project.start()
+    assert process.stdout is not None
+    in_test_three(project, process)
+    process.stdout.close()
+    process.send_signal(signal.SIGINT)  # the line about it has nowhere to go
+    process.wait(timeout=60)
+    assert process.returncode not in (0, None)
+    assert project.left_behind() == []
+    assert "test_two" in (project.cell_dir() / "junit.xml").read_text()
+
+
+def test_a_signal_that_comes_at_once_is_not_taken_for_a_crash(project: Project) -> None:
+    process = project.start()
+    project.wait_for("the cell", lambda: bool(list(project.root.glob(".stackproof/runs/*/cells/*/cell.log"))))
+    process.send_signal(signal.SIGTERM)
+    output = project.finish(process)
+    assert process.returncode == 143, output
+    assert project.left_behind() == []
+
+
 NOX = pytest.mark.skipif(importlib.util.find_spec("nox") is None, reason="nox is not installed here")
 NOXFILE = Path(__file__).parents[3] / "noxfile.py"
 
