@@ -220,6 +220,7 @@ def _settings(
         suite=cell.suite.name,
         run_dir=str(project / cell_dir),
         run_id=run_id,
+        project=str(project),
         integration_root=cell.integration_root,
         providers=tuple(_provider(spec, values) for spec in cell.setup.providers),
         secrets=cell.setup.secrets,

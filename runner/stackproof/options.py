@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from stackproof.suggest import did_you_mean, nearest
 PREFIX = "STACKPROOF_"
 CHILD = "STACKPROOF_CHILD"
 FILE_NAME = "pyproject.toml"
+# pytest's own words for "list the tests and stop".
+_COLLECTING = frozenset({"--co", "--collect-only"})
 # Tables below [tool.stackproof] that are not options of a run.
 OTHER_TABLES = ("providers", "typecheck", "benchmark", "release")
 # Variables with our prefix that are not options: set for children, or read by the live smoke tests.
@@ -137,6 +139,8 @@ def resolve(cli: Mapping[str, object], environ: Mapping[str, str], project: Path
         program="nox -s integration --" if (project / "noxfile.py").is_file() else "stackproof run",
         sources=sources,
     )
+    if not options.collect_only and not _COLLECTING.isdisjoint(options.pytest_args):
+        options = replace(options, collect_only=True)
     _check_together(options, environ)
     return options
 

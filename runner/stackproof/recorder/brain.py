@@ -121,7 +121,7 @@ class Brain:
                     return listed
             return self._decide(call)
         except recording.DamagedRecordingError as error:
-            return self._refuse(call, 0, Miss(kind="damaged", text=str(error)))
+            return self._refuse(call, 0, Miss(kind="damaged", text=f"{error}\n  restore it from version control"))
 
     # -- who owns the call
 
@@ -180,8 +180,8 @@ class Brain:
         left_early = not response["complete"] and not response["is_exception"]
 
         def read_on() -> str:
-            text = (
-                f"{miss.shown_path(path)} ends here: the caller left this stream early when it was recorded\n"
+            text = self._shown(
+                f"{path} ends here: the caller left this stream early when it was recorded\n"
                 f"  record it: {miss.command_for(self.settings.command, call.scope)}"
             )
             self._log_miss(call, ordinal, Miss(kind="incomplete", text=text))
@@ -337,8 +337,13 @@ class Brain:
     # -- telling
 
     def _refuse(self, call: _Call, ordinal: int, why: Miss) -> Answer:
+        why = Miss(kind=why.kind, text=self._shown(why.text))
         self._log_miss(call, ordinal, why)
         return Answer(status=miss.STATUS, headers=miss.headers(), chunks=(miss.body(why),))
+
+    def _shown(self, text: str) -> str:
+        """Paths as a person in the project's folder would type them, from whatever folder this process runs in."""
+        return text.replace(self.settings.project + "/", "") if self.settings.project else text
 
     def _log_miss(self, call: _Call, ordinal: int, why: Miss) -> None:
         self._note("missed", call, ordinal, reason=why.kind)

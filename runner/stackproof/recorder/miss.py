@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -113,7 +112,7 @@ def _nearest(names: dict[str, str], form: Form) -> list[str]:
     if best is None:
         return []
     _, path, differing = best
-    lines = [f"  nearest: {shown_path(path)}, same scope, differs in"]
+    lines = [f"  nearest: {path}, same scope, differs in"]
     width = max(len(_field(where)) for where, _, _ in differing[:_SHOWN_DIFFERENCES])
     for where, recorded, sent in differing[:_SHOWN_DIFFERENCES]:
         lines.append(f"    {_field(where):<{width}}   recorded {_short(recorded)}   sent {_short(sent)}")
@@ -140,9 +139,3 @@ def _field(path: str) -> str:
 def _short(value: Any) -> str:
     text = repr(value) if value is ABSENT else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
-
-
-def shown_path(path: str) -> str:
-    """A path as a person in the project's folder would type it."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative

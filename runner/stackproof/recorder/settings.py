@@ -34,6 +34,7 @@ class Settings:
     setup: str
     run_dir: str
     run_id: str
+    project: str = ""
     suite: str | None = None
     integration_root: str = "tests/integration"
     providers: tuple[Provider, ...] = ()
