@@ -9,6 +9,7 @@ from stackproof.errors import ExitCode
 from stackproof.evidence.manifest import DamageKind
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellFacts, Evidence
+from stackproof.evidence.recordings import RecordingFacts
 from stackproof.verdict.cell_rule import damage_words
 from stackproof.verdict.current import Current, short
 from stackproof.verdict.policy import Policy, RecordingsPolicy, SealedRule, SourceRule
@@ -88,9 +89,7 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
     ):
         findings += _beyond(kind, limit, cells.values())
     facts = evidence.recordings
-    damaged = sorted(
-        {text for cell in cells.values() for text in cell.misses.damaged} | set(facts.damaged if facts else ())
-    )
+    damaged = _damaged(cells.values(), facts)
     if len(damaged) > limits.damaged:
         findings += [failed(f"damaged: {text}", exit_code=ExitCode.RECORDINGS) for text in damaged]
     findings += [failed(f"a secret: {text}") for text in (facts.secrets if facts else ())]
@@ -111,6 +110,16 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
         evidence=("checks/recordings.json", *(f"cells/{name}/tests.jsonl" for name in cells)),
         again=AGAIN,
     )
+
+
+def _damaged(cells: Iterable[CellFacts], facts: RecordingFacts | None) -> list[str]:
+    """Every damaged file once: those that were found, and those that only a cell came across."""
+    found = list(facts.damaged) if facts is not None else []
+    for text in sorted({text for cell in cells for text in cell.misses.damaged}):
+        name = PurePosixPath(text.partition(" ")[0]).name
+        if not any(name in known for known in found):
+            found.append(text)
+    return found
 
 
 def _beyond(kind: str, limit: int | None, cells: Iterable[CellFacts]) -> Iterator[Finding]:
