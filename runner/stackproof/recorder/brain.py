@@ -207,7 +207,7 @@ class Brain:
         return Answer(status=200, headers=found[0][1]["response"]["headers"], chunks=(body,))
 
     def _record(self, call: _Call, ordinal: int) -> Decision:
-        outgoing = self._real_ids.put_back(call.request.url, call.request.body)
+        outgoing = self._real_ids.put_back(call.scope, call.request.url, call.request.body)
         if outgoing.stale is not None:
             text = (
                 f"{call.form['method']} {call.form['path']} needs the answer behind {outgoing.stale}, which was "
@@ -232,7 +232,7 @@ class Brain:
                 self._open.discard(take)
                 self.ledger.done(token)
 
-        take = Take(Ids(call.identity.request, ordinal), on_end)
+        take = Take(Ids(call.identity.request, ordinal, outgoing.known), on_end)
         self._open.add(take)
         return Record(take=take, url=outgoing.url, body=outgoing.body)
 
@@ -253,13 +253,13 @@ class Brain:
     # -- what is kept
 
     def _keep(self, call: _Call, ordinal: int, ids: Ids, response: Response, started: float) -> None:
+        self._real_ids.learn(call.scope, ids.written)
         reason = self._reason_against(response)
         if reason is not None:
             if call.scope.is_shared:
                 self.ledger.give_up(call.scope, call.identity.request, ordinal)
             self._note("dropped", call, ordinal, reason=reason)
             return
-        self._real_ids.learn(ids.written)
         content = self._recording(call, response, ids)
         hit = redact.find(content, self._secrets)
         if hit is not None:

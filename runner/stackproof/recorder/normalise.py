@@ -7,40 +7,60 @@ made again is the same file; times, durations and cache counts become zero.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 EPOCH = "1970-01-01T00:00:00Z"
 _PREFIX = re.compile(r"[A-Za-z]{1,16}[_-](?=.)")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z", re.IGNORECASE)
+_LONG = 12
 # Any id that was written by `Ids`, wherever it travels later.
 WRITTEN = re.compile(r"(?:[A-Za-z]{1,16}[_-])?rec-[0-9a-f]{12}(?:-\d+-\d+)?")
 
 
 class Ids:
-    """Real id → written id, for one answer. The same real id always gives the same written one."""
+    """Real id → written id, for one answer. The same real id always gives the same written one.
 
-    def __init__(self, request_digest: str, ordinal: int) -> None:
+    `known` are ids that earlier answers of the scope gave: whoever retrieves a response finds it under its own id.
+    """
+
+    def __init__(self, request_digest: str, ordinal: int, known: Mapping[str, str] | None = None) -> None:
         self._digest = request_digest[:12]
         self._ordinal = ordinal
+        self._known = known or {}
+        self._made = 0
         self.written: dict[str, str] = {}
 
     def completion(self, real: Any) -> Any:
         """Id of a whole completion: `rec-` and twelve digits of the request."""
-        if not isinstance(real, str) or not real:
-            return real
-        return self.written.setdefault(real, f"rec-{self._digest}")
+        return self._write(real, lambda _: f"rec-{self._digest}")
 
     def other(self, real: Any) -> Any:
         """Any other id: its own prefix, `rec-`, the request's digits, the ordinal and its position in the answer."""
-        if not isinstance(real, str) or not real:
-            return real
+        return self._write(real, lambda prefix: f"{prefix}rec-{self._digest}-{self._ordinal}-{self._made}")
+
+    def echo(self, real: Any) -> Any:
+        """An id that the caller sent: written as the caller knows it, else left alone."""
+        return self._known.get(real, real) if isinstance(real, str) else real
+
+    def _write(self, real: Any, make: Callable[[str], str]) -> Any:
+        if not isinstance(real, str) or not real or WRITTEN.fullmatch(real):
+            return real  # once written, an id is data
         if real not in self.written:
-            found = None if _UUID.match(real) else _PREFIX.match(real)
-            prefix = found.group() if found else ""
-            self.written[real] = f"{prefix}rec-{self._digest}-{self._ordinal}-{len(self.written) + 1}"
+            prefix = _prefix_of(real)
+            # A provider that counts from 0 in every answer means another thing each time; a long random id does not.
+            if real in self._known and len(real) - len(prefix) >= _LONG:
+                self.written[real] = self._known[real]
+            else:
+                self._made += 1
+                self.written[real] = make(prefix)
         return self.written[real]
+
+
+def _prefix_of(real: str) -> str:
+    found = None if _UUID.match(real) else _PREFIX.match(real)
+    return found.group() if found else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,6 +133,12 @@ RULES: tuple[Rule, ...] = (
             "response_id",
         ),
         act=Ids.other,
+    ),
+    Rule(
+        name="response-echo",
+        wires=frozenset({RESPONSE, RESPONSE_EVENT}),
+        paths=("previous_response_id", "response.previous_response_id"),
+        act=Ids.echo,
     ),
     Rule(
         name="response-times",
