@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -193,7 +194,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
     def fail(*_: object) -> None:
         raise interruption
 
-    monkeypatch.setattr(recording.os, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(interruption):
         recording.write(str(path), _recording(status=500))
     assert path.read_bytes() == before
@@ -208,8 +209,8 @@ def test_what_a_killed_process_left_behind_does_not_stop_the_next(
 
     # The process dies before it can clean up; the next one has the same process id, as in a container.
     with monkeypatch.context() as patch:
-        patch.setattr(recording.os, "replace", killed)
-        patch.setattr(recording.os, "unlink", lambda _: None)
+        patch.setattr(os, "replace", killed)
+        patch.setattr(os, "unlink", lambda _: None)
         with pytest.raises(KeyboardInterrupt):
             recording.write(str(tmp_path / "a.json"), _recording())
     assert recording.write(str(tmp_path / "a.json"), _recording())
