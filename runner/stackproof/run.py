@@ -4,52 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from stackproof import cell_file, cell_log, junit_merge, namespace, plan_text, run_folder, suite
+from stackproof import junit_merge, namespace, plan_text, run_folder, suite
+from stackproof.cell_run import CellOutcome, CellRun
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
-from stackproof.evidence import jsonfile, junit, manifest, testlog
-from stackproof.evidence.cell import write_result
+from stackproof.evidence import jsonfile, manifest
 from stackproof.interrupts import Interrupts
-from stackproof.judge import CellFacts, Judgement, judge, worst
-from stackproof.plan import Cell, Plan, again
-from stackproof.progress import Progress, Tail
+from stackproof.judge import worst
+from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
 from stackproof.screen import Screen
-from stackproof.stack import lifetime
-from stackproof.stack.process import last_lines, tail
 
-_STEP = 0.05
-# pytest's own deadline, SIGTERM and SIGKILL for pytest, stack and service, and some air.
-_STOP_WITHIN = suite.STOP_WITHIN + 4 * lifetime.GRACE + 10.0
+__all__ = ["CellOutcome", "RunOutcome", "execute"]
+
 # These say that the next cell would not fare better.
 _ENDS_A_RUN = frozenset(
     {ExitCode.USAGE, ExitCode.DOCKER, ExitCode.STACK_START, ExitCode.INTERNAL, ExitCode.SIGINT, ExitCode.SIGTERM}
 )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CellOutcome:
-    """What became of one cell. summary: counts and the reason, one line. again: the command that runs it anew."""
-
-    cell: Cell
-    cell_dir: Path
-    exit_code: ExitCode
-    summary: str
-    hint: str | None
-    seconds: float
-    sealed: str
-    again: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +95,9 @@ def execute(
         jsonfile.write(plan.run_dir / "plan.json", plan_text.facts(plan))
         with Interrupts() as interrupts:
             for cell in plan.cells:
-                outcomes.append(_Cell(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts).run())
+                outcomes.append(
+                    CellRun(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts).run()
+                )
                 if outcomes[-1].exit_code in _ENDS_A_RUN and not (keep_going and interrupts.first is None):
                     break
         junit_merge.merge({item.cell.id: item.cell_dir / "junit.xml" for item in outcomes}, plan.run_dir / "junit.xml")
@@ -133,164 +114,3 @@ def execute(
     if plan.options.json:
         Screen(out, live=False).line(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     return result
-
-
-class _Cell:
-    """One cell while it runs."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        cell: Cell,
-        *,
-        screen: Screen,
-        seal: namespace.Seal,
-        caller: Mapping[str, str],
-        interrupts: Interrupts,
-    ) -> None:
-        self._plan, self._cell, self._screen = plan, cell, screen
-        self._seal, self._caller, self._interrupts = seal, caller, interrupts
-        self._dir = plan.run_dir / "cells" / cell.id
-        self._progress = Progress()
-        self._tests = Tail(self._dir / "tests.jsonl")
-        self._events = Tail(self._dir / cell_log.NAME)
-        self._signals_passed = 0
-
-    def run(self) -> CellOutcome:
-        began = time.monotonic()
-        self._dir.mkdir(parents=True, exist_ok=True)
-        order = cell_file.CellOrder(
-            run_id=self._plan.run_id,
-            cell_id=self._cell.id,
-            project=self._plan.project.absolute(),
-            orchestrator=os.getpid(),
-            options=self._plan.options,
-        )
-        extra = cell_file.write(self._dir, order)
-        self._await(extra)
-        judgement = self._judge()
-        seconds = time.monotonic() - began
-        self._show(judgement, seconds)
-        write_result(
-            self._dir,
-            cell=self._cell,
-            project=self._plan.project,
-            recordings=self._plan.project / self._plan.options.recording_dir,
-            run_id=self._plan.run_id,
-            command=again(self._cell, self._plan.options),
-        )
-        words = self._progress.words() if self._progress.done else ""
-        return CellOutcome(
-            cell=self._cell,
-            cell_dir=self._dir,
-            exit_code=judgement.exit_code,
-            summary=judgement.reason or words,
-            hint=judgement.hint,
-            seconds=seconds,
-            sealed=self._sealed(),
-            again=again(self._cell, self._plan.options),
-        )
-
-    def _await(self, extra: Mapping[str, str]) -> None:
-        """Start the process of the cell, show what it does, hand signals on, and see it to its end."""
-        command = [*self._seal.prefix, sys.executable, "-P", "-m", "stackproof.cell", str(self._dir)]
-        output = None if suite.talks(self._plan.options) else (self._dir / "cell.log").open("ab")
-        # A session of its own: a Ctrl-C at the terminal reaches us alone, and we hand it on once.
-        process = subprocess.Popen(
-            command,
-            cwd=self._plan.project,
-            env={**self._caller, **extra},
-            stdout=output,
-            stderr=None if output is None else subprocess.STDOUT,
-            start_new_session=True,
-        )
-        killed_at: float | None = None
-        try:
-            self._screen.begin(self._cell)
-            while process.poll() is None:
-                self._look()
-                if self._interrupts.count > self._signals_passed:
-                    killed_at = killed_at or time.monotonic() + _STOP_WITHIN
-                    self._signals_passed = self._interrupts.count
-                    self._pass_on(process)
-                if killed_at is not None and time.monotonic() > killed_at:
-                    process.kill()
-                time.sleep(_STEP)
-            self._look()
-        finally:
-            if output is not None:
-                output.close()
-            self._screen.clear()
-            _end(process)
-            # Nothing is left to do here unless the cell itself was killed.
-            lifetime.end_marked(*run_folder.markers(self._plan.run_id, self._dir))
-
-    def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
-        signum = self._interrupts.first or signal.SIGTERM
-        process.send_signal(signum)
-        if self._signals_passed == 1:
-            self._screen.line(f"{signum.name}: the tests stop and everything is torn down; once more stops at once")
-
-    def _look(self) -> None:
-        """Take in and show what was written since the last look."""
-        for event in self._events.read():
-            match event.get("event"):
-                case "ready":
-                    self._screen.ready(event)
-                case "keep":
-                    self._screen.line(f"● kept at {event.get('url')} until Ctrl-C")
-                case _:
-                    self._screen.line(str(event.get("text", "")))
-        for event in self._tests.read():
-            self._progress.note(event)
-        if not self._plan.options.collect_only:
-            self._screen.progress(self._cell, self._progress)
-
-    def _facts(self) -> CellFacts:
-        log = testlog.read(self._dir / "tests.jsonl")
-        return CellFacts(
-            outcome=jsonfile.read(self._dir / "outcome.json"),
-            log=log,
-            counts=log.counts if log.present else junit.read(self._dir / "junit.xml").counts,
-            misses=[miss for miss in jsonfile.lines(self._dir / "misses.jsonl") if miss],
-            strict=self._plan.options.strict,
-            collect_only=self._plan.options.collect_only,
-        )
-
-    def _judge(self) -> Judgement:
-        facts = self._facts()
-        if facts.outcome is None and self._interrupts.first is not None:
-            # It came before the process of the cell was ready to take it down.
-            facts = replace(facts, outcome={"signal": self._interrupts.first.name})
-        judgement = judge(facts)
-        if judgement.exit_code is ExitCode.INTERNAL and (lines := tail(self._dir / "cell.log")):
-            quoted = last_lines(self._dir / "cell.log", lines)
-            return Judgement(exit_code=judgement.exit_code, reason=judgement.reason, hint=quoted)
-        return judgement
-
-    def _sealed(self) -> str:
-        return str((jsonfile.read(self._dir / "outcome.json") or {}).get("sealed", "none"))
-
-    def _show(self, judgement: Judgement, seconds: float) -> None:
-        facts, options = self._facts(), self._plan.options
-        if options.collect_only:
-            if judgement.exit_code is not ExitCode.PASS:
-                self._screen.conclusion(self._cell, judgement, seconds, again(self._cell, options))
-            return
-        self._screen.end(self._cell, self._progress)
-        bad = [entry for entry in facts.log.tests.values() if entry.outcome.bad]
-        self._screen.failures(bad, facts.misses, self._dir / "pytest.log")
-        self._screen.calls(self._cell, facts.log.calls, self._sealed(), self._seal)
-        self._screen.recordings(self._cell, facts.log.calls, options.recording_dir)
-        self._screen.conclusion(self._cell, judgement, seconds, again(self._cell, options))
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """See the cell to its end when something went wrong on this side: it tears down as for a SIGTERM."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(timeout=_STOP_WITHIN)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(timeout=5)

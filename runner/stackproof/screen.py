@@ -82,7 +82,9 @@ class Screen:
         step = progress.done * 10 // progress.total if progress.total else 0
         quiet = now - self._last_line
         # The last tenth is the line that `end` prints; a quick suite needs no other.
-        if (self._step < step < 10 and quiet >= _PLAIN_APART) or (progress.total and quiet >= _PLAIN_EVERY):
+        if (self._step < step < 10 and quiet >= _PLAIN_APART) or (
+            progress.done < progress.total and quiet >= _PLAIN_EVERY
+        ):
             self._step, self._last_line = step, now
             self.line(
                 f"{cell.suite.name} {progress.done}/{progress.total}  {progress.counts.words()}"

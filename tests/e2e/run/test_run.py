@@ -169,3 +169,27 @@ def test_two_runs_at_once_share_nothing(project: Project) -> None:
     outputs = [project.finish(first), project.finish(second)]
     assert [first.returncode, second.returncode] == [0, 0], outputs
     assert len(list((project.root / ".stackproof" / "runs").iterdir())) == 2
+
+
+def test_workers_share_the_stack_and_the_count(project: Project) -> None:
+    project.tests(REQUEST + "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_n(n): pass\n")
+    done = project.run("-n", "2")
+    assert done.code == 0, done.output
+    assert "base 7/7  7 passed" in done.output
+
+
+def test_several_stacks_are_cells_of_one_run_and_one_report(project: Project) -> None:
+    other = project.stack("other")
+    done = project.run("--stack-config", f"server:toy,{other}")
+    assert done.code == 0, done.output
+    assert done.output.count("PASS  ") == 2
+    report = (project.run_dir() / "junit.xml").read_text()
+    assert 'name="base-local-server-toy"' in report
+    assert 'name="base-local-server-other"' in report
+
+
+def test_a_stack_that_does_not_start_ends_the_run_before_the_next_cell(project: Project) -> None:
+    project.stack("broken", before="sys.exit(3)")
+    done = project.run("--stack-config", "server:broken,server:toy")
+    assert done.code == 5, done.output
+    assert "● toy ready" not in done.output

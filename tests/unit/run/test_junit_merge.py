@@ -30,3 +30,11 @@ def test_missing_and_damaged_reports_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "c.xml").write_text(REPORT.format("c"))
     merge({"a": tmp_path / "a.xml", "c": tmp_path / "c.xml"}, tmp_path / "junit.xml")
     assert len(junit.read(tmp_path / "junit.xml").cases) == 1
+
+
+def test_a_single_report_is_copied_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(b"<testsuites>\x00 whatever")
+    merge({"a": tmp_path / "a.xml"}, tmp_path / "junit.xml")
+    assert (tmp_path / "junit.xml").read_bytes() == b"<testsuites>\x00 whatever"
+    merge({"a": tmp_path / "none.xml"}, tmp_path / "other.xml")
+    assert not (tmp_path / "other.xml").exists()
