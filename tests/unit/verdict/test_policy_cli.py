@@ -1,0 +1,54 @@
+"""The commands around policy and verdict, as the command line calls them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+
+from stackproof import policy_cli
+from stackproof.errors import ExitCode
+from tests.unit.verdict.conftest import LIBRARY, Project
+
+
+@dataclass(frozen=True)
+class Around:
+    environ: Mapping[str, str]
+    project: Path
+
+
+def call(command: click.Command, project: Project, *arguments: str) -> object:
+    around = Around(environ={}, project=project.folder)
+    return command.main(args=list(arguments), prog_name="stackproof", standalone_mode=False, obj=around)
+
+
+def test_a_policy_in_order_is_said_to_be(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(policy_cli.policy, project, "check") == ExitCode.PASS
+    assert capsys.readouterr().out == "the policy is in order\n"
+    (project.folder / f"ci/expected/{LIBRARY}.json").unlink()
+    assert call(policy_cli.policy, project, "check") == ExitCode.TESTS
+    assert f"{LIBRARY}.json is missing" in capsys.readouterr().out
+
+
+def test_the_newest_run_is_weighed_again_and_nothing_in_it_changes(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = project.good_run()
+    before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+    assert call(policy_cli.verdict, project) == ExitCode.PASS
+    assert "RELEASE VERDICT  PASS" in capsys.readouterr().out
+    assert call(policy_cli.verdict, project, run.run_id, "--json") == ExitCode.PASS
+    assert json.loads(capsys.readouterr().out)["run_id"] == run.run_id
+    assert {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()} == before
+
+
+def test_expectations_are_written_from_a_run_by_its_id(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    run = project.good_run()
+    (project.folder / f"ci/expected/{LIBRARY}.json").unlink()
+    assert call(policy_cli.policy, project, "update", run.run_id) == ExitCode.PASS
+    assert f"{LIBRARY}: 3 tests, 1 skipped, 0 expected to fail" in capsys.readouterr().out
+    assert (project.folder / f"ci/expected/{LIBRARY}.json").is_file()
