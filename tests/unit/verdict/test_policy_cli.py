@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.unit.verdict.conftest import LIBRARY, Project
 
 from stackproof import policy_cli
 from stackproof.errors import ExitCode
-from tests.unit.verdict.conftest import LIBRARY, Project
 
 
 @dataclass(frozen=True)
