@@ -7,7 +7,6 @@ and the test. What proves that nothing left is a network namespace, which the ru
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -21,10 +20,10 @@ from .mode import Mode
 _LOOPBACK_NAMES = frozenset({"::1", "localhost", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 _LOOPBACK_PREFIXES = ("127.", "::ffff:127.")
 _CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-_RESOLVING = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+_RESOLVING = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"})
 _active: Callable[[], Brain | None] | None = None
 _added = False
-_own_ports: set[int] = set()
+_own_ports: set[int] = set()  # listeners that were found to be the run's
 
 
 class NetworkBlockedError(PermissionError):
@@ -35,6 +34,7 @@ def watch(active: Callable[[], Brain | None]) -> Callable[[], None]:
     """Begin to watch for the brain that `active()` gives; returns the undo (Python keeps the hook, asleep)."""
     global _active, _added  # noqa: PLW0603 - an audit hook is one per process and cannot be removed
     _active = active
+    _own_ports.clear()
     if not _added:
         sys.addaudithook(_hook)
         _added = True
@@ -46,14 +46,24 @@ def _sleep() -> None:
     _active = None
 
 
-def watch_uvloop(module: ModuleType) -> None:
-    """uvloop opens connections without Python's socket module: its own methods are asked instead."""
+def watch_uvloop(module: ModuleType) -> Callable[[], None]:
+    """uvloop opens connections without Python's socket module: its own methods are asked instead. Returns the undo."""
     loop_class = module.Loop
-    for name in ("create_connection", "getaddrinfo", "sock_connect", "create_datagram_endpoint"):
+    undo: list[tuple[str, Any]] = []
+    for name in ("create_connection", "getaddrinfo", "getnameinfo", "sock_connect", "create_datagram_endpoint"):
         original = getattr(loop_class, name, None)
-        if original is None or hasattr(original, "__stackproof__"):
-            continue
-        setattr(loop_class, name, _asking(original, name))
+        if original is not None and not hasattr(original, "__stackproof__"):
+            undo.append((name, loop_class.__dict__.get(name)))
+            setattr(loop_class, name, _asking(original, name))
+
+    def restore() -> None:
+        for name, own in undo:
+            if own is None:
+                delattr(loop_class, name)
+            else:
+                setattr(loop_class, name, own)
+
+    return restore
 
 
 def _asking(original: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -73,11 +83,13 @@ def _address_of(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
         address = args[1] if len(args) > 1 else None
     elif name == "create_datagram_endpoint":
         address = kwargs.get("remote_addr")
+    elif name == "getnameinfo":
+        address = args[0] if args else kwargs.get("sockaddr")
     elif name == "getaddrinfo":
         address = (args[0] if args else kwargs.get("host"), None)
     else:
         address = (kwargs.get("host", args[1] if len(args) > 1 else None), kwargs.get("port", (args + (None,) * 3)[2]))
-    return (address[0], address[1]) if isinstance(address, tuple) else (None, None)
+    return (_text(address[0]), address[1]) if isinstance(address, tuple) else (None, None)
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -86,30 +98,58 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if event in _CONNECTING:
         address = args[1] if len(args) > 1 else None
         if isinstance(address, tuple) and len(address) >= 2:
-            _check(_active(), address[0], address[1])
+            _check(_active(), _text(address[0]), address[1])
     elif event in _RESOLVING:
-        if isinstance(args[0], str):
-            _check(_active(), args[0], None)
-    elif event == "socket.bind" and isinstance(args[1], tuple):
-        _own_ports.add(args[1][1])
+        # Either way it is a question to a name server. The port is none of its business, and is told where known.
+        host, port = args[0][:2] if isinstance(args[0], tuple) else (args[0], args[1] if len(args) > 1 else None)
+        if not _is_this_machine(event, host):
+            _check(_active(), _text(host), None, asked_for=port)
 
 
-def _check(brain: Brain | None, host: Any, port: int | None) -> None:
+def _text(host: Any) -> Any:
+    return bytes(host).decode("utf-8", "replace") if isinstance(host, bytes | bytearray) else host
+
+
+def _is_this_machine(event: str, host: Any) -> bool:
+    """Whether a program only asks what its own machine is called, as servers do when they start."""
+    return event != "socket.getnameinfo" and _text(host) == _own_name()
+
+
+@functools.cache
+def _own_name() -> str:
+    import socket
+
+    return socket.gethostname()
+
+
+def _check(brain: Brain | None, host: Any, port: int | None, *, asked_for: Any = None) -> None:
     if brain is None or not isinstance(host, str):
         return
     match brain.settings.mode:
         case Mode.REPLAY:
             if not _is_ours(brain, host, port):
-                _refuse(brain, host, port)
+                _refuse(brain, host, asked_for or port)
         case Mode.RECORD | Mode.RECORD_IF_MISSING:
-            if not announce.is_announced() and (not _is_loopback(host) or brain.providers.is_provider_host(host, port)):
+            unseen = not _is_loopback(host) or brain.providers.is_provider_host("127.0.0.1", port)
+            if unseen and not announce.is_announced():
                 brain.ledger.note("calls", {"kind": "unseen", "host": host, "port": port, **_whose()})
         case Mode.LIVE:
             pass
 
 
 def _is_loopback(host: str) -> bool:
-    return host in _LOOPBACK_NAMES or host.startswith(_LOOPBACK_PREFIXES)
+    if host.lower() in _LOOPBACK_NAMES or host.startswith(_LOOPBACK_PREFIXES):
+        return True
+    return ":" in host and _packed(host) == b"\0" * 15 + b"\1"
+
+
+def _packed(host: str) -> bytes:
+    import socket
+
+    try:
+        return socket.inet_pton(socket.AF_INET6, host)
+    except OSError:
+        return b""
 
 
 def _is_ours(brain: Brain, host: str, port: int | None) -> bool:
@@ -119,7 +159,15 @@ def _is_ours(brain: Brain, host: str, port: int | None) -> bool:
         return True  # a name only; or nothing but this run can listen in here
     if brain.settings.stack_url and port == urlsplit(brain.settings.stack_url).port:
         return True
-    return port in _own_ports or _listener_is_ours(port)
+    if port not in _own_ports:
+        from .listeners import is_ours
+
+        known = is_ours(port, brain.settings.run_dir)
+        if known:
+            _own_ports.add(port)
+        # Where nobody listens, the system refuses the connection, which tells the truth.
+        return known is not False
+    return True
 
 
 @functools.cache
@@ -133,37 +181,21 @@ def _has_loopback_only() -> bool:
     return {row.partition(":")[0].strip() for row in rows} == {"lo"}
 
 
-def _listener_is_ours(port: int) -> bool:
-    """Whether the process that listens on a loopback port belongs to our session (Linux; elsewhere: not known, yes)."""
-    from .listeners import pids_listening_on
-
-    pids = pids_listening_on(port)
-    if pids is None:
-        return True
-    ours = os.getsid(0)
-    for pid in pids:
-        try:
-            if os.getsid(pid) == ours or pid == os.getpid():
-                _own_ports.add(port)
-                return True
-        except ProcessLookupError:
-            continue
-    return not pids  # nobody listens: the connection is refused by the system, which tells the truth
-
-
 def _whose() -> dict[str, Any]:
     owner = scope.current()
-    return {"scope": owner.name if owner else None, "test_id": owner.test_id if owner else None}
+    if owner is None:
+        return {"scope": None, "test_id": None, "attempt": 1}
+    return {"scope": owner.name, "test_id": owner.test_id, "attempt": owner.attempt}
 
 
-def _refuse(brain: Brain, host: str, port: int | None) -> None:
+def _refuse(brain: Brain, host: str, port: Any) -> None:
     whose = _whose()
-    where = f"{host}:{port}" if port is not None else host
+    where = f"{host}:{_text(port)}" if port else host
     text = (
         f"a connection to {where} was blocked in replay (test {whose['test_id'] or 'none'})\n"
         "  nothing may leave the process in replay; a provider is replayed when its URL is known to the setup "
         "(`providers`) and called through httpx or httpx2"
     )
-    brain.ledger.note("misses", {**whose, "attempt": 1, "kind": "network", "message": text, "request": None})
+    brain.ledger.note("misses", {**whose, "kind": "network", "message": text, "request": None})
     brain.ledger.note("calls", {"kind": "missed", "reason": "network", "host": where, **whose})
     raise NetworkBlockedError(text)

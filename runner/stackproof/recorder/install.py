@@ -41,7 +41,7 @@ def install(settings: Settings, environ: Mapping[str, str] | None = None) -> Bra
     In live mode nothing is patched. ForeignPatchError when another tool has replaced the same methods.
     """
     brain = Brain(settings, os.environ if environ is None else environ)
-    if settings.mode is not Mode.LIVE or settings.stack_url:
+    if settings.mode is not Mode.LIVE:
         _brains.append(brain)
         if not _undo:
             try:
@@ -76,9 +76,12 @@ def _patch() -> None:
     def patch_httpx(module: ModuleType) -> None:
         _undo.append(httpx_family.install(module, active))
 
+    def patch_uvloop(module: ModuleType) -> None:
+        _undo.append(guard.watch_uvloop(module))
+
     _undo.append(threads.carry())
     _undo.append(guard.watch(active))
-    _undo.append(hooks.on_import({"httpx": patch_httpx, "httpx2": patch_httpx, "uvloop": guard.watch_uvloop}))
+    _undo.append(hooks.on_import({"httpx": patch_httpx, "httpx2": patch_httpx, "uvloop": patch_uvloop}))
 
 
 def _restore() -> None:

@@ -8,12 +8,18 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from . import scope
+from . import announce, scope
 
 
 def _within(owner: scope.Scope | None, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     with scope.use(owner):
         return function(*args, **kwargs)
+
+
+def _announced(owner: scope.Scope | None, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    # asyncio looks names up in its pool: that belongs to the call for which a connection is opened.
+    with announce.announced():
+        return _within(owner, function, *args, **kwargs)
 
 
 def carry() -> Callable[[], None]:
@@ -35,13 +41,17 @@ def carry() -> Callable[[], None]:
         self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Future[Any]:
         # Also without a scope: the pool's thread may have been started by, and so belong to, another test.
-        return submit(self, _within, scope.carried(), fn, *args, **kwargs)
+        run = _announced if announce.is_announced() else _within
+        return submit(self, run, scope.carried(), fn, *args, **kwargs)
 
     threading.Thread.start = start_with_scope  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = submit_with_scope  # type: ignore[assignment]
 
     def undo() -> None:
-        threading.Thread.start = start  # type: ignore[method-assign]
-        ThreadPoolExecutor.submit = submit  # type: ignore[method-assign]
+        # What another tool has put around ours since then is not ours to remove; ours does nothing without a scope.
+        if threading.Thread.start is start_with_scope:
+            threading.Thread.start = start  # type: ignore[method-assign]
+        if ThreadPoolExecutor.submit is submit_with_scope:
+            ThreadPoolExecutor.submit = submit  # type: ignore[method-assign]
 
     return undo

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _SSE = "text/event-stream"
 
 
-def _twice(bench: Bench, caller: Caller, method: str = "POST", path: str = "/answers", **request: object) -> list[Heard]:
+def _twice(
+    bench: Bench, caller: Caller, method: str = "POST", path: str = "/answers", **request: object
+) -> list[Heard]:
     """The same call recorded, then replayed."""
     url = f"{bench.provider.url}{path}"
     with bench.record():
@@ -29,7 +31,9 @@ def _twice(bench: Bench, caller: Caller, method: str = "POST", path: str = "/ans
 
 
 def test_plain_json_is_the_same_in_replay(bench: Bench, provider: LoopbackProvider, caller: Caller) -> None:
-    provider.script = lambda wire: wire.json({"object": "chat.completion", "id": "cmpl-77", "created": 5, "text": "Grüße"})
+    provider.script = lambda wire: wire.json(
+        {"object": "chat.completion", "id": "cmpl-77", "created": 5, "text": "Grüße"}
+    )
     recorded, replayed = _twice(bench, caller, json={"model": "m"})
     assert recorded.error is None
     assert recorded.body == replayed.body
@@ -297,7 +301,9 @@ def test_one_recording_serves_both_libraries_in_both_colours(
     with bench.record(), httpx2.Client(trust_env=False) as client:
         recorded = client.post(f"{provider.url}/answers", json={"a": 1, "b": 2}).content
     with bench.replay():
-        heard = caller.heard("POST", f"{provider.url}/answers", content=b'{"b": 2, "a": 1}', headers={"content-type": "application/json"})
+        heard = caller.heard(
+            "POST", f"{provider.url}/answers", content=b'{"b": 2, "a": 1}', headers={"content-type": "application/json"}
+        )
     assert heard.body == recorded
 
 

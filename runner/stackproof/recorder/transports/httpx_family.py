@@ -44,11 +44,9 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
     """
     sync_class, async_class = module.HTTPTransport, module.AsyncHTTPTransport
     handle, handle_async = sync_class.handle_request, async_class.handle_async_request
-    if hasattr(handle, _MARK):
-        return lambda: None
     for name, method in (("handle_request", handle), ("handle_async_request", handle_async)):
         origin = _origin(method)
-        if origin.partition(".")[0] not in ("httpx", "httpx2"):
+        if origin.partition(".")[0] not in ("httpx", "httpx2") and not hasattr(method, _MARK):
             raise ForeignPatchError(f"{module.__name__}'s transport method {name} is already replaced by {origin}")
     wire = _Wire(module)
 
@@ -78,8 +76,11 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
 
     setattr(handle_request, _MARK, True)
     setattr(handle_async_request, _MARK, True)
-    sync_class.handle_request = handle_request
-    async_class.handle_async_request = handle_async_request
+    # Each for itself: where a tool that wraps ours is still in place, or put ours back, the other method is original.
+    if not hasattr(handle, _MARK):
+        sync_class.handle_request = handle_request
+    if not hasattr(handle_async, _MARK):
+        async_class.handle_async_request = handle_async_request
 
     def undo() -> None:
         # What another tool has put around ours since then is not ours to remove: through it, ours lets all calls pass.
