@@ -43,7 +43,7 @@ def describe(
     active: Sequence[Mapping[str, Any]] = (),
 ) -> Form:
     """The form of a request. `path` is below the provider's prefix, `query` as in the URL, `active` the rules."""
-    pairs = sorted(redact.query(parse_qsl(query, keep_blank_values=True)))
+    pairs = sorted(redact.query(_fields_of(query)))
     form: Form = {
         "provider": provider,
         "method": method.upper(),
@@ -69,6 +69,11 @@ def model_of(form: Form) -> str | None:
     return named.group(1) if named else None
 
 
+def _fields_of(text: str) -> list[tuple[str, str]]:
+    # Bytes that are no UTF-8 stay apart from each other, where "replace" would make them one.
+    return parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
+
+
 def _body(content_type: str, body: bytes) -> dict[str, Any] | None:
     if not body:
         return None
@@ -80,8 +85,7 @@ def _body(content_type: str, body: bytes) -> dict[str, Any] | None:
         except NotPlainJson:
             return {"sha256": sha256(body).hexdigest(), "bytes": len(body), "because": "not plain JSON"}
     if kind == "application/x-www-form-urlencoded":
-        fields = parse_qsl(body.decode("utf-8", "surrogateescape"), keep_blank_values=True)
-        return {"form": [list(pair) for pair in redact.pairs(fields)]}
+        return {"form": [list(pair) for pair in redact.pairs(_fields_of(body.decode("utf-8", "surrogateescape")))]}
     if kind.startswith("multipart/"):
         from .multipart import read_parts  # the e-mail parser below it costs more than all the rest of this package
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from email.message import Message
+from email.utils import collapse_rfc2231_value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,12 +23,15 @@ def read_parts(parameters: str, body: bytes) -> list[Part] | None:
     boundary = _header(f"multipart/form-data;{parameters}").get_param("boundary")
     if not isinstance(boundary, str) or not boundary:
         return None
-    delimiter = b"\r\n--" + boundary.encode("latin-1", "replace")
-    pieces = (b"\r\n" + body).split(delimiter)
-    if len(pieces) < 2 or not pieces[-1].startswith(b"--"):
+    # The whole line: the boundary of a multipart inside a part may begin with this one.
+    line = rb"\r\n--" + re.escape(boundary.encode("latin-1", "replace")) + rb"(--)?[ \t]*(?=\r\n|\Z)"
+    pieces = re.split(line, b"\r\n" + body)
+    # Every second piece says whether that boundary was the last; before the first is a preamble, after it an epilogue.
+    closing = [index for index in range(1, len(pieces), 2) if pieces[index]]
+    if not closing:
         return None
     parts = []
-    for piece in pieces[1:-1]:
+    for piece in pieces[2 : closing[0] : 2]:
         head, blank, content = piece.partition(b"\r\n\r\n")
         if not blank:
             return None
@@ -41,14 +46,18 @@ def _part(head: bytes, content: bytes) -> Part:
         if colon:
             fields[key.strip().lower()] = value.strip()
     disposition = _header(fields.get("content-disposition", "form-data"))
-    name = disposition.get_param("name")
-    filename = disposition.get_param("filename")
     return Part(
-        name=name if isinstance(name, str) else None,
-        filename=filename if isinstance(filename, str) else None,
+        name=_parameter(disposition, "name"),
+        filename=_parameter(disposition, "filename"),
         content_type=fields.get("content-type"),
         content=content,
     )
+
+
+def _parameter(header: Message, name: str) -> str | None:
+    value = header.get_param(name)
+    # `filename*=utf-8''…` comes as three parts (RFC 2231).
+    return collapse_rfc2231_value(value) if value is not None else None
 
 
 def _header(value: str) -> Message:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote_plus
 
 from .canonical import Pairs, reader, unique
 
@@ -32,16 +32,19 @@ RESPONSE_HEADERS = frozenset(
 
 _PLACEHOLDERS = frozenset({"changeme", "none", "empty", "dummy", "placeholder", "stackproof-replay"})
 _MINIMUM = 8
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}")
+_TO_STANDARD = str.maketrans("-_", "+/")
 _SHAPES = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
-        ("an OpenAI or Anthropic key", r"\bsk-[A-Za-z0-9_-]{20,}"),
+        # Every real key has a digit; class names and slugs ("sk-estimator-doc-link-fitted") mostly have none.
+        ("an OpenAI or Anthropic key", r"\bsk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"),
         ("a Google key", r"\bAIza[0-9A-Za-z_-]{35}"),
         ("a Tavily key", r"\btvly-[A-Za-z0-9_-]{16,}"),
         ("a Groq key", r"\bgsk_[A-Za-z0-9]{20,}"),
         ("a Hugging Face token", r"\bhf_[A-Za-z0-9]{30,}"),
         ("an AWS key id", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-        ("a bearer token", r"\b[Bb]earer [A-Za-z0-9._~+/-]{20,}"),
+        ("a bearer token", r"\b[Bb]earer (?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}"),
         ("a JSON web token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
         ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
     )
@@ -76,9 +79,16 @@ def is_secret_field(name: str) -> bool:
     return name.lower() in _FIELD_NAMES
 
 
+def response(value: Any) -> Any:
+    """A recorded JSON answer with strings under secret names masked; the caller got them, the file does not."""
+    if isinstance(value, dict):
+        return masked([(key, response(item)) for key, item in value.items()])
+    return [response(item) for item in value] if isinstance(value, list) else value
+
+
 def known_values(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
     """Variable name → secret value, for those long enough and real enough to be searched for."""
-    found = {name: environ.get(name, "") for name in names}
+    found = {name: environ.get(name, "").strip() for name in names}
     return {
         name: value for name, value in found.items() if len(value) >= _MINIMUM and value.lower() not in _PLACEHOLDERS
     }
@@ -86,41 +96,77 @@ def known_values(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, 
 
 def find(recording: Any, secrets: Mapping[str, str]) -> tuple[str, str] | None:
     """Search a finished recording; (what was found, JSON path) of the first hit, never the secret itself."""
-    needles = [(f"the value of {name}", form) for name, value in secrets.items() for form in _forms(value)]
+    needles = _needles(secrets)
     for path, text in _strings(recording, ""):
-        for what, needle in needles:
-            if needle in text:
-                return what, path
-        for what, shape in _SHAPES:
-            if shape.search(text):
-                return what, path
-        decoded = _decoded(text)
-        if decoded and any(needle in decoded for _, needle in needles):
-            return "an encoded secret", path
+        what = _in(text, needles)
+        if what is not None:
+            return what, path
     return None
 
 
+def conceal(value: Any, secrets: Mapping[str, str]) -> Any:
+    """The value with everything that `find` finds taken out, for texts about a call that was not recorded."""
+    return _conceal(value, _needles(secrets))
+
+
+def _conceal(value: Any, needles: Needles) -> Any:
+    if isinstance(value, dict):
+        return {_conceal(key, needles): _conceal(item, needles) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_conceal(item, needles) for item in value]
+    if not isinstance(value, str) or _in(value, needles) is None:
+        return value
+    for _, form in needles:
+        value = value.replace(form, MASK)
+    for _, shape in _SHAPES:
+        value = shape.sub(MASK, value)
+    return value if _in(value, needles) is None else MASK
+
+
+Needles = list[tuple[str, str]]
+
+
+def _needles(secrets: Mapping[str, str]) -> Needles:
+    return [(f"the value of {name}", form) for name, value in secrets.items() for form in _forms(value)]
+
+
+def _in(text: str, needles: Needles) -> str | None:
+    found = _in_plain(text, needles)
+    if found is None and "%" in text:
+        found = _in_plain(unquote_plus(text), needles)
+    if found is None and any(_in_plain(decoded, needles) for decoded in _decoded(text)):
+        found = "an encoded secret"
+    return found
+
+
+def _in_plain(text: str, needles: Needles) -> str | None:
+    whats = (what for what, form in needles if form in text)
+    return next(whats, None) or next((what for what, shape in _SHAPES if shape.search(text)), None)
+
+
 def _forms(value: str) -> Iterator[str]:
-    yield value
-    if quote(value, safe="") != value:
-        yield quote(value, safe="")
-    # Base64 of a secret inside a longer text has one of three alignments; the ends are cut where they would vary.
-    data = value.encode()
+    # As it is, in a URL, in a JSON text that is itself a string, and in base64.
+    yield from dict.fromkeys((value, quote(value, safe=""), json.dumps(value)[1:-1], *_in_base64(value)))
+
+
+def _in_base64(value: str) -> Iterator[str]:
+    """Base64 of the value inside a longer text has one of three alignments; the ends are cut where they would vary."""
+    data = value.encode("utf-8", "surrogateescape")
     for shift in range(3):
         encoded = b2a_base64(b"\0" * shift + data, newline=False).decode().rstrip("=")
         start = -(-shift * 8 // 6)
         core = encoded[start : len(encoded) - (1 if (len(data) + shift) % 3 else 0)]
         if len(core) >= _MINIMUM:
             yield core
+            yield core.replace("+", "-").replace("/", "_")
 
 
-def _decoded(text: str) -> str | None:
-    if len(text) < _MINIMUM or len(text) % 4 or not text.isascii():
-        return None
-    try:
-        return a2b_base64(text, strict_mode=True).decode("utf-8", "replace")
-    except Base64Error:
-        return None
+def _decoded(text: str) -> Iterator[str]:
+    """What each stretch of base64 in the text says: a body, a data URL, a token in an argument."""
+    for run in _BASE64.findall(text):
+        whole = run[:-1] if len(run) % 4 == 1 else run
+        padded = whole.translate(_TO_STANDARD) + "=" * (-len(whole) % 4)
+        yield a2b_base64(padded).decode("utf-8", "replace")
 
 
 def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
