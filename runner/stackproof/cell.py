@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stackproof import catalog, cell_file, environment, namespace, plan, suite
+from stackproof import catalog, cell_file, environment, namespace, plan, suite, writable
 from stackproof.catalog.records import StackMode
 from stackproof.cell_log import CellLog
 from stackproof.errors import ExitCode, StackproofError
@@ -96,6 +96,8 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
 def _start(work: _Work, undo: ExitStack) -> Mapping[str, str]:
     """Start service and stack, both ended by `undo`; the variables of the tests."""
     cell, options = work.cell, work.order.options
+    if cell.inference_mode.records and not options.collect_only:
+        writable.require(work.order.project / options.recording_dir, cell.setup.name)
     service_url: str | None = None
     if cell.service is not None and cell.inference_mode is not Mode.REPLAY and not options.collect_only:
         running = undo.enter_context(
@@ -142,7 +144,7 @@ def _start(work: _Work, undo: ExitStack) -> Mapping[str, str]:
 def _tests(work: _Work, variables: Mapping[str, str]) -> None:
     options, interrupts = work.order.options, work.interrupts
     ended = suite.run(
-        suite.arguments(options, work.cell.paths, work.cell_dir),
+        suite.arguments(options, work.cell.paths, project=work.order.project, cell_dir=work.cell_dir),
         environment=variables,
         project=work.order.project,
         log=None if suite.talks(options) else work.cell_dir / "pytest.log",

@@ -193,3 +193,9 @@ def test_a_stack_that_does_not_start_ends_the_run_before_the_next_cell(project: 
     done = project.run("--stack-config", "server:broken,server:toy")
     assert done.code == 5, done.output
     assert "● toy ready" not in done.output
+
+
+def test_node_ids_are_relative_to_the_project_whatever_lies_above_it(project: Project) -> None:
+    (project.root / "tests" / "pytest.ini").write_text("[pytest]\n")
+    done = project.run("--collect-only")
+    assert "tests/integration/base/test_it.py::test_passes" in done.output

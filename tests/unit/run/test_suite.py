@@ -9,7 +9,8 @@ import pytest
 from stackproof.options import RunOptions
 from stackproof.suite import arguments, talks
 
-CELL = Path("/runs/1/cells/c")
+PROJECT = Path("/project")
+CELL = PROJECT / ".stackproof" / "runs" / "1" / "cells" / "c"
 
 
 @pytest.mark.parametrize(
@@ -24,15 +25,20 @@ CELL = Path("/runs/1/cells/c")
     ],
 )
 def test_options_become_arguments(options: RunOptions, expected: list[str]) -> None:
-    command = arguments(options, ["tests/integration/base"], CELL)
+    command = arguments(options, ["tests/integration/base"], project=PROJECT, cell_dir=CELL)
     start = command.index("junit_family=xunit2") + 1
     assert command[start:] == [*expected, "tests/integration/base"]
+    assert "--rootdir=/project" in command
     assert f"--junitxml={CELL}/junit.xml" in command
     assert command[1:5] == ["-m", "pytest", "-p", "stackproof"]
 
 
 def test_what_the_caller_adds_comes_last() -> None:
-    assert arguments(RunOptions(pytest_args=("-x", "--pdb")), ["t.py"], CELL)[-3:] == ["t.py", "-x", "--pdb"]
+    assert arguments(RunOptions(pytest_args=("-x", "--pdb")), ["t.py"], project=PROJECT, cell_dir=CELL)[-3:] == [
+        "t.py",
+        "-x",
+        "--pdb",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,9 @@ def test_a_tail_has_the_last_lines_that_hold_anything(tmp_path: Path) -> None:
     assert tail(tmp_path / "none.log") == ()
 
 
-def test_an_empty_log_is_said_to_be_empty(tmp_path: Path) -> None:
-    assert last_lines(tmp_path / "a.log", ()) == f"{tmp_path / 'a.log'} is empty"
-    assert last_lines(tmp_path / "a.log", ("x",)) == f"last lines of {tmp_path / 'a.log'}\n  x"
+def test_an_empty_log_is_said_to_be_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert last_lines(tmp_path / "logs" / "a.log", ()) == "logs/a.log is empty"
+    assert last_lines(tmp_path / "a.log", ("x",)) == "last lines of a.log\n  x"
+    assert last_lines(Path("/elsewhere/a.log"), ()) == "/elsewhere/a.log is empty"
     assert last_lines(None, ("x",)) == ""
