@@ -171,10 +171,12 @@ class CellRun:
             # It came before the process of the cell was ready to take it down.
             facts = replace(facts, outcome={"signal": self._interrupts.first.name})
         judgement = judge(facts)
-        if judgement.exit_code is ExitCode.INTERNAL and (lines := tail(self._dir / "cell.log")):
-            quoted = last_lines(self._dir / "cell.log", lines)
-            return Judgement(exit_code=judgement.exit_code, reason=judgement.reason, hint=quoted)
-        return judgement
+        log = self._dir / (judgement.log or "cell.log")
+        # An error of our own that the cell could name stands in its log with its traceback.
+        wanted = judgement.log is not None or judgement.exit_code is ExitCode.INTERNAL
+        if not wanted or not (lines := tail(log)):
+            return judgement
+        return replace(judgement, hint="\n".join(filter(None, (judgement.hint, last_lines(log, lines)))))
 
     def _sealed(self) -> str:
         return str((jsonfile.read(self._dir / "outcome.json") or {}).get("sealed", "none"))

@@ -31,11 +31,15 @@ class CellFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """The exit code of a cell, the one sentence that goes with it, and what to do about it."""
+    """The exit code of a cell, the one sentence that goes with it, and what to do about it.
+
+    log: the file of the cell's folder whose last lines say more.
+    """
 
     exit_code: ExitCode
     reason: str = ""
     hint: str | None = None
+    log: str | None = None
 
 
 def judge(facts: CellFacts) -> Judgement:
@@ -45,7 +49,8 @@ def judge(facts: CellFacts) -> Judgement:
         return Judgement(
             exit_code=ExitCode.INTERNAL,
             reason="the process of the cell ended without saying how",
-            hint="it was killed or ran out of memory; cell.log in its folder has what it printed",
+            hint="it was killed, or ran out of memory",
+            log="cell.log",
         )
     if signum := jsonfile.text(outcome, "signal"):
         code = ExitCode.SIGINT if signum == signal.SIGINT.name else ExitCode.SIGTERM
@@ -54,7 +59,7 @@ def judge(facts: CellFacts) -> Judgement:
         return _error(error, facts)
     pytest_code = outcome.get("exit_code")
     if not isinstance(pytest_code, int):
-        return Judgement(exit_code=ExitCode.INTERNAL, reason="pytest was never run")
+        return Judgement(exit_code=ExitCode.INTERNAL, reason="pytest was never run", log="cell.log")
     return _died(pytest_code, facts) or _pytest(pytest_code, facts)
 
 
@@ -106,7 +111,8 @@ def _died(code: int, facts: CellFacts) -> Judgement | None:
     log = facts.log
     finished = log.exitstatus is not None if log.present else facts.counts.total > 0
     # With these it may end before its plugins are told that anything began.
-    early = code in (_INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS) and not log.tests
+    early = code in (_LOG = "pytest.log"
+_INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS) and not log.tests
     if finished or early or facts.collect_only:
         return None
     seen = len(log.tests)
@@ -115,21 +121,23 @@ def _died(code: int, facts: CellFacts) -> Judgement | None:
     return Judgement(
         exit_code=ExitCode.TESTS,
         reason=f"pytest {describe_exit(code)} without finishing: {seen}{expected} tests have a result{last}",
-        hint="a test that calls os._exit, a crash in an extension, or too little memory; see pytest.log",
+        hint="a test that calls os._exit, a crash in an extension, or too little memory",
+        log=_LOG,
     )
 
 
+_LOG = "pytest.log"
 _INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS = 2, 3, 4, 5
 
 # pytest's exit codes that mean the same whatever was seen before.
 _NAMED = {
     _INTERNAL: Judgement(
-        exit_code=ExitCode.TESTS, reason="pytest met an internal error (exit code 3)", hint="see pytest.log"
+        exit_code=ExitCode.TESTS, reason="pytest met an internal error (exit code 3)", log=_LOG
     ),
     _USAGE: Judgement(
         exit_code=ExitCode.USAGE,
         reason="pytest did not understand its command line or configuration (exit code 4)",
-        hint="see pytest.log",
+        log=_LOG,
     ),
     _NO_TESTS: Judgement(
         exit_code=ExitCode.NOTHING_RAN,
@@ -150,9 +158,12 @@ def _pytest(code: int, facts: CellFacts) -> Judgement:
         return Judgement(
             exit_code=ExitCode.TESTS,
             reason="the tests could not be collected (pytest exit code 2)",
-            hint="an import error in a test or a conftest; see pytest.log",
+            log=_LOG,
         )
-    # The plugin's own code for a session in which only --strict found something.
+    # The plugin's own code for a session in which no test failed, and yet calls were missed or files left unused.
+    if code == ExitCode.RECORDINGS and facts.misses:
+        missed, reason = _swallowed(facts.misses)
+        return Judgement(exit_code=missed, reason=reason)
     if code == ExitCode.RECORDINGS and (unused := _unused(facts)):
         return unused
     how = "was interrupted (exit code 2)" if code == _INTERRUPTED else describe_exit(code)
@@ -192,7 +203,7 @@ def _failed(facts: CellFacts) -> Judgement:
     counts = facts.counts
     if not bad and not counts.failed and not counts.errors:
         return _unused(facts) or Judgement(
-            exit_code=ExitCode.TESTS, reason="pytest failed although no test did (exit code 1)", hint="see pytest.log"
+            exit_code=ExitCode.TESTS, reason="pytest failed although no test did (exit code 1)", log=_LOG
         )
     if bad and all(is_miss(entry, facts.misses) for entry in bad):
         tests = "1 test" if len(bad) == 1 else f"{len(bad)} tests"

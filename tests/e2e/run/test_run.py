@@ -82,6 +82,7 @@ def test_an_argument_that_pytest_does_not_know_is_a_usage_error(project: Project
     done = project.run("--", "--no-such-option")
     assert done.code == 2, done.output
     assert "pytest did not understand its command line" in done.output
+    assert "unrecognized arguments: --no-such-option" in done.output
 
 
 def test_collect_only_lists_node_ids_and_starts_nothing(project: Project) -> None:
