@@ -111,8 +111,7 @@ def _died(code: int, facts: CellFacts) -> Judgement | None:
     log = facts.log
     finished = log.exitstatus is not None if log.present else facts.counts.total > 0
     # With these it may end before its plugins are told that anything began.
-    early = code in (_LOG = "pytest.log"
-_INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS) and not log.tests
+    early = code in (_INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS) and not log.tests
     if finished or early or facts.collect_only:
         return None
     seen = len(log.tests)
@@ -131,9 +130,7 @@ _INTERRUPTED, _INTERNAL, _USAGE, _NO_TESTS = 2, 3, 4, 5
 
 # pytest's exit codes that mean the same whatever was seen before.
 _NAMED = {
-    _INTERNAL: Judgement(
-        exit_code=ExitCode.TESTS, reason="pytest met an internal error (exit code 3)", log=_LOG
-    ),
+    _INTERNAL: Judgement(exit_code=ExitCode.TESTS, reason="pytest met an internal error (exit code 3)", log=_LOG),
     _USAGE: Judgement(
         exit_code=ExitCode.USAGE,
         reason="pytest did not understand its command line or configuration (exit code 4)",
@@ -151,27 +148,33 @@ def _pytest(code: int, facts: CellFacts) -> Judgement:
     if code in _NAMED:
         return _NAMED[code]
     if code == 0:
-        return Judgement(exit_code=ExitCode.PASS) if facts.collect_only else _green(facts)
+        return _green(facts)
     if code == 1:
         return _failed(facts)
+    return _plugin(facts) if code == ExitCode.RECORDINGS else _interrupted(code, facts)
+
+
+def _interrupted(code: int, facts: CellFacts) -> Judgement:
     if code == _INTERRUPTED and not facts.log.tests:
         return Judgement(
-            exit_code=ExitCode.TESTS,
-            reason="the tests could not be collected (pytest exit code 2)",
-            log=_LOG,
+            exit_code=ExitCode.TESTS, reason="the tests could not be collected (pytest exit code 2)", log=_LOG
         )
-    # The plugin's own code for a session in which no test failed, and yet calls were missed or files left unused.
-    if code == ExitCode.RECORDINGS and facts.misses:
-        missed, reason = _swallowed(facts.misses)
-        return Judgement(exit_code=missed, reason=reason)
-    if code == ExitCode.RECORDINGS and (unused := _unused(facts)):
-        return unused
     how = "was interrupted (exit code 2)" if code == _INTERRUPTED else describe_exit(code)
     return Judgement(exit_code=ExitCode.TESTS, reason=f"pytest {how}; {facts.counts.words()}")
 
 
+def _plugin(facts: CellFacts) -> Judgement:
+    """The plugin's own code for a session in which no test failed, and yet calls were missed or files left unused."""
+    if facts.misses:
+        code, reason = _swallowed(facts.misses)
+        return Judgement(exit_code=code, reason=reason)
+    return _unused(facts) or _interrupted(ExitCode.RECORDINGS, facts)
+
+
 def _green(facts: CellFacts) -> Judgement:
     """pytest says that all is well: everything else has to agree."""
+    if facts.collect_only:
+        return Judgement(exit_code=ExitCode.PASS)
     counts, log = facts.counts, facts.log
     lost = len(log.collected or ()) - counts.total
     for wrong, code, reason in (
