@@ -6,36 +6,24 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from . import miss, recording, redact, rules, scope
-from .identity import Form, Identity, describe, digest, model_of
+from .identity import Identity, describe, digest
+from .interaction import VERSION, Call, Request, compose, is_model_list, reason_against
 from .ledger import Ledger
 from .miss import Miss
 from .mode import Mode
 from .normalise import Ids
-from .providers import Providers, Target
+from .providers import Providers, Target, is_below
 from .realids import Outgoing, RealIds
 from .scope import Scope
 from .settings import Settings
-from .store import MODELS, Store, merge_models
+from .store import MODELS, Store, digest_of_models, merge_models
 from .take import Response, Take, is_undone
 
-VERSION = "0.1.0"
-# Not worth keeping: what a key, a quota or a bad minute did, not what the provider says to this request.
-_TRANSIENT = frozenset({401, 403, 408, 429})
 _SHARED_WAIT = 120.0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
-    """A call as every transport can tell it. Headers are asked for by lower-case names; the body is whole."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: bytes
+__all__ = ["VERSION", "Answer", "Brain", "Decision", "Later", "PassThrough", "Record", "Request"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,6 +72,8 @@ class Brain:
     """One for each installation; safe to ask from many threads and tasks."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        """ValueError names a rule that does not exist."""
+        rules.check(settings.rules)
         self.settings = settings
         self.providers = Providers(settings.providers)
         self.ledger = Ledger(settings.run_dir)
@@ -92,6 +82,7 @@ class Brain:
         self._secrets = redact.known_values(settings.secrets, environ)
         self._real_ids = RealIds(self.ledger)
         self._open: set[Take] = set()  # strong, so that a call whose caller forgot it still settles
+        self._last_of_stack: dict[str, int] = {}
 
     def ask(self, request: Request) -> Decision:
         """What to do with a call. Never raises for anything that is wrong with recordings: that is an answer, too."""
@@ -100,22 +91,11 @@ class Brain:
         target = self.providers.match(request.url)
         if target is None:
             return self._not_a_provider(request)
-        form = describe(
-            provider=target.provider,
-            method=request.method,
-            path=target.path,
-            query=target.query,
-            content_type=request.headers.get("content-type", ""),
-            body=request.body,
-            active=self.settings.rules,
-        )
-        owner = self._owner()
-        identity = Identity(scope=owner.digest if owner else "", request=digest(form))
-        call = _Call(request=request, target=target, form=form, scope=owner or scope.UNKNOWN, identity=identity)
-        if owner is None:
+        call = self._call(request, target)
+        if call.scope is scope.UNKNOWN:
             return self._refuse(call, 0, _without_scope(call))
         try:
-            if request.method.upper() == "GET" and target.path.endswith(("/models", "/api/tags")):
+            if call.asks_for_models:
                 listed = self._models(call)
                 if listed is not None:
                     return listed
@@ -123,12 +103,34 @@ class Brain:
         except recording.DamagedRecordingError as error:
             return self._refuse(call, 0, Miss(kind="damaged", text=f"{error}\n  restore it from version control"))
 
+    def _call(self, request: Request, target: Target) -> Call:
+        plain = describe(
+            provider=target.provider,
+            method=request.method,
+            path=target.path,
+            query=target.query,
+            content_type=request.headers.get("content-type", ""),
+            body=request.body,
+        )
+        active = self.settings.rules
+        form = rules.apply(plain, active) if active else plain
+        owner = self._owner()
+        return Call(
+            request=request,
+            target=target,
+            plain=plain,
+            form=form,
+            scope=owner,
+            identity=Identity(scope=owner.digest, request=digest(form)),
+            acted=rules.acted(plain, active) if active else (),
+        )
+
     # -- who owns the call
 
     def _not_a_provider(self, request: Request) -> Decision:
         owner = scope.current()
         url = self.settings.stack_url
-        if url and owner and (request.url == url or request.url.startswith((url + "/", url + "?"))):
+        if url and owner and is_below(request.url, url):
             name = self.settings.header.lower()
             value = scope.to_header(owner, request.headers.get(name), self.settings.run_dir)
             return PassThrough(headers={self.settings.header: value, "baggage": _baggage(request, owner)})
@@ -137,25 +139,22 @@ class Brain:
             return Answer(status=200, headers={"content-type": "application/json"}, chunks=(token,))
         return _NOTHING
 
-    def _owner(self) -> Scope | None:
-        """The scope of a call; None when it has none but must have one."""
-        owner = scope.current()
-        if owner is not None:
-            return None if owner is scope.UNKNOWN else owner
-        return None if self.requests_with_scope else scope.STACK
+    def _owner(self) -> Scope:
+        """The scope of a call; UNKNOWN when it has none but must have one."""
+        return scope.current() or (scope.UNKNOWN if self.requests_with_scope else scope.STACK)
 
     # -- the ways of a call
 
-    def _decide(self, call: _Call) -> Decision:
+    def _decide(self, call: Call) -> Decision:
         ordinal = self.ledger.claim(call.scope, call.identity.request)
+        if self.settings.mode.records and self.settings.rules:
+            folded = self._folded(call)
+            if folded is not None:
+                return self._refuse(call, ordinal, folded)
         if self.settings.mode is Mode.RECORD:
             return self._record(call, ordinal)
-        found = self.store.find(call.scope, call.identity, ordinal)
-        if found is None and call.scope == scope.STACK and ordinal > 1:
-            # Start-up and background calls repeat as often as they like: the last answer stays.
-            found = next(
-                (hit for n in range(ordinal - 1, 0, -1) if (hit := self.store.find(call.scope, call.identity, n))), None
-            )
+        found = self._last(call, ordinal) if call.scope == scope.STACK else None
+        found = found or self.store.find(call.scope, call.identity, ordinal)
         self._debug(call, ordinal, found[0] if found else None)
         if found is not None:
             return self._replay(call, ordinal, *found)
@@ -171,10 +170,36 @@ class Brain:
         )
         return self._refuse(call, ordinal, explained)
 
-    def _replay(self, call: _Call, ordinal: int, path: str, found: recording.Recording) -> Answer:
+    def _last(self, call: Call, ordinal: int) -> tuple[str, recording.Recording] | None:
+        """Start-up and background calls repeat as often as they like: the last answer stays."""
+        request = call.identity.request
+        last = self._last_of_stack.get(request, 0)
+        if not last:
+            # Searched once: another process may have made the calls before this one.
+            while self.store.find(call.scope, call.identity, last + 1):
+                last += 1
+            self._last_of_stack[request] = last
+        return self.store.find(call.scope, call.identity, min(ordinal, last)) if last else None
+
+    def _folded(self, call: Call) -> Miss | None:
+        """Two different requests that only a rule makes equal would share one answer: refused, naming the rule."""
+        mine = [str(rule["name"]) for rule in call.acted if rule.get("repeat") != "ordinal"]
+        other = self.ledger.unfolded(call.scope, call.identity.request, digest(call.plain), mine)
+        names = sorted({*mine, *(other or ())})
+        if other is None or not names:
+            return None
+        text = (
+            f"{call.shown} of {call.form['provider']} is another request than one before it in this scope, and equal "
+            f"to it only by rule {', '.join(names)}\n"
+            f"  scope: {call.scope.name}\n"
+            f"  give the rule a narrower path, or `repeat: ordinal` where the order of such requests is certain"
+        )
+        return Miss(kind="folded", text=text)
+
+    def _replay(self, call: Call, ordinal: int, path: str, found: recording.Recording) -> Answer:
         self._note("replayed", call, ordinal, file=path)
         response = found["response"]
-        headers = {key: value for key, value in response["headers"].items() if not is_undone(key, value)}
+        headers = _headers_of(response)
         if "retry-after" in headers or response["status"] in (408, 409, 429) or (response["status"] or 0) >= 500:
             headers["retry-after-ms"] = "1"  # the SDK acts as it did, without the wait
         left_early = not response["complete"] and not response["is_exception"]
@@ -182,7 +207,7 @@ class Brain:
         def read_on() -> str:
             text = self._shown(
                 f"{path} ends here: the caller left this stream early when it was recorded\n"
-                f"  record it: {miss.command_for(self.settings.command, call.scope)}"
+                f"  record it: {miss.command_for(self.settings.command, call.scope, Mode.RECORD)}"
             )
             self._log_miss(call, ordinal, Miss(kind="incomplete", text=text))
             return text
@@ -195,7 +220,7 @@ class Brain:
             read_on=read_on if left_early else None,
         )
 
-    def _models(self, call: _Call) -> Decision | None:
+    def _models(self, call: Call) -> Decision | None:
         if self.settings.mode is Mode.RECORD:
             return None
         found = self.store.model_lists(call.identity)
@@ -204,13 +229,13 @@ class Brain:
         for path, _ in found:
             self._note("replayed", call, 1, file=path)
         body = recording.decode_body({"json": merge_models([item for _, item in found])})
-        return Answer(status=200, headers=found[0][1]["response"]["headers"], chunks=(body,))
+        return Answer(status=200, headers=_headers_of(found[0][1]["response"]), chunks=(body,))
 
-    def _record(self, call: _Call, ordinal: int) -> Decision:
+    def _record(self, call: Call, ordinal: int) -> Decision:
         outgoing = self._real_ids.put_back(call.scope, call.request.url, call.request.body)
         if outgoing.stale is not None:
             text = (
-                f"{call.form['method']} {call.form['path']} needs the answer behind {outgoing.stale}, which was "
+                f"{call.shown} needs the answer behind {outgoing.stale}, which was "
                 f"replayed, so the provider does not know it: record this test anew\n"
                 f"  {self.settings.command} --inference-mode record"
             )
@@ -222,7 +247,7 @@ class Brain:
             return self._after_other(call, ordinal, outgoing)
         return self._send(call, ordinal, outgoing, token)
 
-    def _send(self, call: _Call, ordinal: int, outgoing: Outgoing, token: str) -> Record:
+    def _send(self, call: Call, ordinal: int, outgoing: Outgoing, token: str) -> Record:
         started = time.monotonic()
 
         def on_end(response: Response) -> None:
@@ -236,122 +261,76 @@ class Brain:
         self._open.add(take)
         return Record(take=take, url=outgoing.url, body=outgoing.body)
 
-    def _after_other(self, call: _Call, ordinal: int, outgoing: Outgoing) -> Later:
+    def _after_other(self, call: Call, ordinal: int, outgoing: Outgoing) -> Later:
         name = call.identity.file_name(ordinal)
         deadline = time.monotonic() + _SHARED_WAIT
 
         def poll() -> Answer | Record | None:
-            waiting = self.ledger.calls_in_flight(call.scope) and time.monotonic() < deadline
+            in_time = time.monotonic() < deadline
+            waiting = in_time and self.ledger.calls_in_flight(call.scope)
             found = self.store.staged_file(call.scope, name)
             if found is not None:
                 return self._replay(call, ordinal, name, found)
-            # Nobody is at it any more and it was not kept: then it is recorded here.
-            return None if waiting else self._send(call, ordinal, outgoing, self.ledger.begin(call.scope))
+            if waiting:
+                return None
+            # Nobody is at it any more and it was not kept: one of those who wait records it.
+            token = self.ledger.begin(call.scope)
+            if in_time and not self.ledger.first(call.scope, call.identity.request, ordinal):
+                self.ledger.done(token)
+                return None
+            return self._send(call, ordinal, outgoing, token)
 
         return Later(poll=poll)
 
     # -- what is kept
 
-    def _keep(self, call: _Call, ordinal: int, ids: Ids, response: Response, started: float) -> None:
+    def _keep(self, call: Call, ordinal: int, ids: Ids, response: Response, started: float) -> None:
         self._real_ids.learn(call.scope, ids.written)
-        reason = self._reason_against(response)
+        reason = reason_against(response, record_errors=self.settings.record_errors)
         if reason is not None:
-            if call.scope.is_shared:
-                self.ledger.give_up(call.scope, call.identity.request, ordinal)
+            self._not_kept(call, ordinal)
             self._note("dropped", call, ordinal, reason=reason)
             return
-        content = self._recording(call, response, ids)
+        content = compose(call, response, ids, self.settings)
         hit = redact.find(content, self._secrets)
         if hit is not None:
+            self._not_kept(call, ordinal)
             what, where = hit
-            text = (
-                f"{call.form['method']} {call.form['path']} was not written: {what} is in {where}\n"
-                f"  scope: {call.scope.name}"
-            )
+            text = f"{call.shown} was not written: {what} is in {where}\n  scope: {call.scope.name}"
             self._log_miss(call, ordinal, Miss(kind="secret", text=text))
             return
-        name = call.identity.file_name(ordinal)
-        if self._is_model_list(call, response):
+        if is_model_list(call, response):
             models = digest_of_models(response)
             path = self.store.stage_models(f"{MODELS}-{call.identity.request[:20]}-{models}.json", content)
+            self._not_kept(call, ordinal)  # not under this scope and number
         else:
-            path = self.store.stage(call.scope, name, content)
+            path = self.store.stage(call.scope, call.identity.file_name(ordinal), content)
         self._note("recorded", call, ordinal, file=path, seconds=round(time.monotonic() - started, 3))
 
-    def _reason_against(self, response: Response) -> str | None:
-        status = response["status"]
-        if status is None and not response["is_exception"]:
-            return "the caller left before there was an answer"
-        if not self.settings.record_errors:
-            if response["is_exception"]:
-                return f"{response['exception']['kind']} (kept with --record-errors)"
-            if status in _TRANSIENT or status >= 500:
-                return f"status {status} (kept with --record-errors)"
-        if response.get("framing") and status == 200 and not response["events"] and response["complete"]:
-            return "an empty event stream is no answer"
-        return None
-
-    @staticmethod
-    def _is_model_list(call: _Call, response: Response) -> bool:
-        listed = call.form["method"] == "GET" and call.form["path"].endswith(("/models", "/api/tags"))
-        body = response.get("body")
-        return listed and response["status"] == 200 and isinstance(body, dict) and isinstance(body.get("json"), dict)
-
-    def _recording(self, call: _Call, response: Response, ids: Ids) -> recording.Recording:
-        facts = self.settings.provenance
-        model = model_of(call.form)
-        about = (facts.get("models") or {}).get(model or "", {})
-        provenance: dict[str, Any] = {
-            "recorded_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "server": facts.get("server") or call.target.provider,
-            "sdk": call.request.headers.get("user-agent", ""),
-            "recorded_with": f"stackproof {VERSION}",
-        }
-        if about:
-            provenance["model"] = dict(about)
-        for mark in ("synthetic", "synthetic_weights"):
-            if about.get(mark) or facts.get(mark):
-                provenance[mark] = True
-        query = f"?{'&'.join(f'{k}={v}' for k, v in call.form['query'])}" if call.form["query"] else ""
-        return {
-            "format": recording.FORMAT,
-            "test_id": call.scope.test_id,
-            "scope": call.scope.name,
-            "request": {
-                "provider": call.form["provider"],
-                "method": call.form["method"],
-                "url": f"{call.target.shown}{call.form['path']}{query}",
-                "path": call.form["path"],
-                "query": call.form["query"],
-                "endpoint": call.form["path"].partition("?")[0],
-                "model": model,
-                "headers": {},
-                "body": call.form["body"],
-            },
-            "response": response,
-            "rules": rules.acted(call.form, self.settings.rules) if self.settings.rules else [],
-            "provenance": provenance,
-            "id_normalization_mapping": {written: real for real, written in ids.written.items()},
-        }
+    def _not_kept(self, call: Call, ordinal: int) -> None:
+        if call.scope.is_shared:
+            self.ledger.give_up(call.scope, call.identity.request, ordinal)
 
     # -- telling
 
-    def _refuse(self, call: _Call, ordinal: int, why: Miss) -> Answer:
+    def _refuse(self, call: Call, ordinal: int, why: Miss) -> Answer:
         why = Miss(kind=why.kind, text=self._shown(why.text))
         self._log_miss(call, ordinal, why)
         return Answer(status=miss.STATUS, headers=miss.headers(), chunks=(miss.body(why),))
 
     def _shown(self, text: str) -> str:
         """Paths as a person in the project's folder would type them, from whatever folder this process runs in."""
-        return text.replace(self.settings.project + "/", "") if self.settings.project else text
+        shown = str(redact.conceal(text, self._secrets))
+        return shown.replace(self.settings.project + "/", "") if self.settings.project else shown
 
-    def _log_miss(self, call: _Call, ordinal: int, why: Miss) -> None:
+    def _log_miss(self, call: Call, ordinal: int, why: Miss) -> None:
         self._note("missed", call, ordinal, reason=why.kind)
-        shown = {**call.form, "query": call.form["query"]}
         entry = {"test_id": call.scope.test_id, "scope": call.scope.name, "attempt": call.scope.attempt}
-        self.ledger.note("misses", {**entry, "kind": why.kind, "message": why.text, "request": shown})
+        told = {"kind": why.kind, "message": why.text, "request": call.form}
+        # What was refused for a secret in it must not be written down here instead.
+        self.ledger.note("misses", {**entry, **redact.conceal(told, self._secrets)})
 
-    def _note(self, kind: str, call: _Call, ordinal: int, **more: Any) -> None:
+    def _note(self, kind: str, call: Call, ordinal: int, **more: Any) -> None:
         entry: dict[str, Any] = {
             "kind": kind,
             "scope": call.scope.name,
@@ -361,6 +340,7 @@ class Brain:
             "provider": call.form["provider"],
             "method": call.form["method"],
             "path": call.form["path"],
+            "request": call.identity.request[:20],
             **more,
         }
         if self.ledger.has_ended(call.scope):
@@ -369,7 +349,7 @@ class Brain:
         if self.settings.debug:
             print(f"stackproof: {kind} {call.form['method']} {call.form['path']} {more}", file=sys.stderr)
 
-    def _debug(self, call: _Call, ordinal: int, path: str | None) -> None:
+    def _debug(self, call: Call, ordinal: int, path: str | None) -> None:
         if not self.settings.debug:
             return
         name = call.identity.file_name(ordinal)
@@ -391,23 +371,9 @@ class Brain:
         return len(left)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Call:
-    request: Request
-    target: Target
-    form: Form
-    scope: Scope
-    identity: Identity
-
-
-def digest_of_models(response: Response) -> str:
-    """Twelve digits of the set of model ids in a model list."""
-    from hashlib import sha256
-
-    body = response["body"]["json"]
-    items = body.get("data") or body.get("models") or []
-    names = sorted(str(item.get("id") or item.get("model") or item.get("name")) for item in items)
-    return sha256("\n".join(names).encode()).hexdigest()[:12]
+def _headers_of(response: Response) -> dict[str, str]:
+    """Recorded headers as they fit the recorded body."""
+    return {key: value for key, value in response["headers"].items() if not is_undone(key, value)}
 
 
 def _baggage(request: Request, owner: Scope) -> str:
@@ -418,7 +384,7 @@ def _baggage(request: Request, owner: Scope) -> str:
     return f"{present},{ours}" if present else ours
 
 
-def _without_scope(call: _Call) -> Miss:
+def _without_scope(call: Call) -> Miss:
     if scope.current() is scope.UNKNOWN:
         why = "the request to the stack that caused it carried no test id"
     else:

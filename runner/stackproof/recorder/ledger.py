@@ -6,12 +6,11 @@ Lines are appended in one write and numbers are taken under a lock, so several p
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .claims import Claims
@@ -29,7 +28,8 @@ class Ledger:
         self._made: set[str] = set()
         self._files: dict[str, int] = {}
         self._lock = threading.RLock()  # taken by the garbage collector too, when it closes a forgotten stream
-        self._serial = itertools.count(1)
+        self._folded: dict[str, dict[str, Any]] = {}
+        self._folded_read = 0
 
     # -- numbers of equal requests
 
@@ -47,12 +47,32 @@ class Ledger:
         folder = self._folder("first", scope.digest[:12])
         _remove(f"{folder}/{request_digest[:20]}.{ordinal}")
 
+    def unfolded(self, scope: Scope, request_digest: str, plain_digest: str, rules: Sequence[str]) -> list[str] | None:
+        """Note which request was folded into this one; the rules of the first, where that was another request."""
+        key = f"{scope.digest[:12]}.{scope.worker}.{scope.attempt}.{request_digest[:20]}"
+        self.note("folded", {"key": key, "plain": plain_digest, "rules": list(rules)})
+        with self._lock:
+            # Lines have one order for all processes, so all agree on who was first.
+            entries, self._folded_read = self.read("folded", self._folded_read)
+            for entry in entries:
+                self._folded.setdefault(str(entry["key"]), entry)
+            first = self._folded[key]
+        return None if first["plain"] == plain_digest else list(first["rules"])
+
     # -- calls in flight, ended scopes
 
     def begin(self, scope: Scope) -> str:
         """Note a call that is being recorded; returns the token for `done`."""
-        folder = self._folder("inflight", scope.digest[:12])
-        token = f"{folder}/{os.getpid()}-{next(self._serial)}"
+        return self._begin("inflight", scope)
+
+    def begin_serving(self, scope: Scope) -> str:
+        """Note a request to the stack that is being served, its background tasks too; returns the token for `done`."""
+        return self._begin("serving", scope)
+
+    def _begin(self, kind: str, scope: Scope) -> str:
+        folder = self._folder(kind, scope.digest[:12])
+        # Random, as process ids repeat: two containers that share the folder both have a process 1.
+        token = f"{folder}/{os.urandom(8).hex()}"
         _create(token)
         return token
 
@@ -62,15 +82,25 @@ class Ledger:
 
     def wait_for_calls(self, scope: Scope, seconds: float) -> int:
         """Wait until no call of the scope is in flight; how many still are at the deadline."""
-        deadline = time.monotonic() + seconds
-        while (left := self.calls_in_flight(scope)) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return left
+        return self._wait("inflight", scope, seconds)
+
+    def wait_for_serving(self, scope: Scope, seconds: float) -> int:
+        """Wait until no request of the scope is being served: what it still calls belongs to the scope."""
+        return self._wait("serving", scope, seconds)
 
     def calls_in_flight(self, scope: Scope) -> int:
         """Calls of the scope that are being recorded now, in any process."""
+        return self._count("inflight", scope)
+
+    def _wait(self, kind: str, scope: Scope, seconds: float) -> int:
+        deadline = time.monotonic() + seconds
+        while (left := self._count(kind, scope)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return left
+
+    def _count(self, kind: str, scope: Scope) -> int:
         try:
-            return len(os.listdir(os.path.join(self.run_dir, "inflight", scope.digest[:12])))
+            return len(os.listdir(f"{self.run_dir}/{kind}/{scope.digest[:12]}"))
         except FileNotFoundError:
             return 0
 

@@ -9,12 +9,22 @@ from typing import Any, Literal
 
 from . import recording
 from .identity import Form, Identity, model_of
+from .mode import Mode
 from .scope import Scope
 from .store import Store, ordinal_of
 
 STATUS = 424
 Kind = Literal[
-    "nothing-recorded", "no-match", "exhausted", "no-scope", "damaged", "incomplete", "stale-id", "secret", "network"
+    "nothing-recorded",
+    "no-match",
+    "exhausted",
+    "no-scope",
+    "damaged",
+    "incomplete",
+    "stale-id",
+    "secret",
+    "network",
+    "folded",
 ]
 _SHOWN_DIFFERENCES = 8
 _SHOWN_CHARACTERS = 60
@@ -60,14 +70,19 @@ def explain(*, form: Form, scope: Scope, identity: Identity, ordinal: int, store
     return Miss(kind="no-match", text="\n".join(lines))
 
 
-def command_for(command: str, scope: Scope) -> str:
+def command_for(command: str, scope: Scope, mode: Mode = Mode.RECORD_IF_MISSING) -> str:
     """The command that records this scope; `command` is what the run was started with."""
+    from shlex import quote
+
     test = scope.test_id or (scope.name if "::" in scope.name and not scope.name.startswith("fixture:") else None)
-    if test is None:
-        return f"{command} --inference-mode record-if-missing"
-    file, _, rest = test.partition("::")
-    pattern = rest.rsplit("::", 1)[-1].partition("[")[0]
-    return f"{command} --file {file} --pattern {pattern} --inference-mode record-if-missing"
+    chosen = ""
+    if test is not None:
+        file, _, rest = test.partition("::")
+        chosen = f" --file {quote(file)}"
+        # A parameter may hold anything, "::" too.
+        name = rest.partition("[")[0].rpartition("::")[2]
+        chosen += f" --pattern {quote(name)}" if name else ""
+    return f"{command}{chosen} --inference-mode {mode}"
 
 
 def form_of(request: dict[str, Any]) -> Form:
@@ -112,6 +127,8 @@ def _nearest(names: dict[str, str], form: Form) -> list[str]:
     if best is None:
         return []
     _, path, differing = best
+    if not differing:
+        return [f"  the same request is in {path}, and none is there with the number before it"]
     lines = [f"  nearest: {path}, same scope, differs in"]
     width = max(len(_field(where)) for where, _, _ in differing[:_SHOWN_DIFFERENCES])
     for where, recorded, sent in differing[:_SHOWN_DIFFERENCES]:

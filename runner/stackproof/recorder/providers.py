@@ -29,6 +29,7 @@ _WELL_KNOWN: tuple[tuple[str, str], ...] = (
     ("jina", "https://api.jina.ai/v1"),
     ("tavily", "https://api.tavily.com"),
     ("brave", "https://api.search.brave.com"),
+    ("vertexai", "https://aiplatform.googleapis.com"),
     ("huggingface", "https://router.huggingface.co"),
 )
 # Providers with a host for every region or tenant: the suffix of the host, and the provider.
@@ -63,10 +64,10 @@ class Providers:
             for provider in told
             for index, prefix in enumerate(provider.prefixes)
         ]
-        told_prefixes = {row[0] for row in rows}
-        rows += [(_prefix(url), name, None) for name, url in _WELL_KNOWN if _prefix(url) not in told_prefixes]
+        known = [(_prefix(url), name, None) for name, url in _WELL_KNOWN]
         self._by_origin: dict[str, list[tuple[str, str, str | None]]] = {}
-        for row in sorted(rows, key=lambda row: len(row[0]), reverse=True):
+        # What the run was told comes first: it may name a well-known host otherwise.
+        for row in (*sorted(rows, key=_length, reverse=True), *sorted(known, key=_length, reverse=True)):
             self._by_origin.setdefault(row[0].partition("/")[0], []).append(row)
 
     def match(self, url: str) -> Target | None:
@@ -96,6 +97,16 @@ class Providers:
         parts = urlsplit(url)
         host = parts.hostname or ""
         return host in _TOKEN_HOSTS or (host.startswith("sts.") and host.endswith(".amazonaws.com"))
+
+
+def is_below(url: str, base: str) -> bool:
+    """Whether a URL is at or below a base URL, however host and port of either are written."""
+    where, prefix = _prefix(url), _prefix(base)
+    return where == prefix or where.startswith(prefix + "/")
+
+
+def _length(row: tuple[str, str, str | None]) -> int:
+    return len(row[0])
 
 
 def _prefix(url: str) -> str:

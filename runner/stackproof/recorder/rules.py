@@ -1,41 +1,131 @@
 """Named rules that fold volatile parts of a request, each bound to a path and never touching other text.
 
-A rule is a mapping with `name` and, where it narrows a built-in one, `path`. Its name is written into every recording
-whose request it changed.
+A rule is a mapping: `name`, one of `BUILT_IN`; `path`, where it acts instead of where it acts by itself; `repeat:
+ordinal` where requests that it makes equal may follow each other in one scope. A path is steps with a dot between:
+`name` is a key, `name[]` every item of the list there, `name[role=tool]` the items in which `role` is `tool`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 FLOAT_PLACES = 5
+FOLDED = "*"
+_KEYS = frozenset({"name", "path", "repeat"})
+_STEP = re.compile(r"(?P<name>[^.\[\]]+)(?:\[(?P<pick>[^\]]*)\])?(?:\.|\Z)")
+_LONG_DECIMAL = re.compile(r"-?\d+\.\d{4,}(?:[eE][-+]?\d+)?")
+_FILE_SEARCH = (
+    re.compile(r"(?P<kept>\bdocument_id\"?\s*[:=]\s*)\"?[\w-]+\"?"),
+    re.compile(r"(?P<kept>\bscore\"?\s*[:=]\s*)-?\d+\.\d+(?:[eE][-+]?\d+)?"),
+    re.compile(r"(?P<kept>\battributes\"?\s*[:=]\s*)\{[^{}]*\}"),
+    re.compile(r"(?P<kept><\|)file-[\w-]+(?=\|>)"),
+)
+
+Act = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _BuiltIn:
+    act: Act
+    paths: tuple[str, ...] = ()  # none: the whole body
+
+
+def check(active: Sequence[Mapping[str, Any]]) -> None:
+    """ValueError names the first rule that is none: its name, a key, or its path."""
+    for rule in active:
+        name = rule.get("name")
+        if name not in BUILT_IN:
+            raise ValueError(f"rule {name!r} is not one of: {', '.join(sorted(BUILT_IN))}")
+        unknown = sorted(str(key) for key in rule if key not in _KEYS)
+        if unknown:
+            raise ValueError(f"rule {name!r} has an unknown key: {unknown[0]}")
+        if rule.get("repeat", "ordinal") != "ordinal":
+            raise ValueError(f"rule {name!r}: repeat can only be 'ordinal', not {rule['repeat']!r}")
+        if "path" in rule:
+            _steps(str(rule["path"]))
 
 
 def apply(form: dict[str, Any], active: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The form after the active rules, in their order. KeyError names a rule that does not exist."""
+    """The form after the active rules (which `check` has seen), in their order."""
     body = form["body"]
-    value = body.get("json") if isinstance(body, dict) else None
-    if value is None:
+    if not active or not isinstance(body, dict) or "json" not in body:
         return form
+    value = body["json"]
     for rule in active:
-        value = BUILT_IN[str(rule["name"])](value)
+        built_in = BUILT_IN[str(rule["name"])]
+        paths = (str(rule["path"]),) if "path" in rule else built_in.paths
+        for path in paths:
+            value = _at(value, _steps(path), built_in.act)
+        if not paths:
+            value = built_in.act(value)
     return {**form, "body": {"json": value}}
 
 
-def acted(before: dict[str, Any], active: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of the rules that change this form."""
-    return [str(rule["name"]) for rule in active if apply(before, [rule]) != before]
+def acted(before: dict[str, Any], active: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rules that change this form."""
+    return [rule for rule in active if apply(before, [rule]) != before]
+
+
+def _steps(path: str) -> list[tuple[str, str | None]]:
+    found, end = [], 0
+    for step in _STEP.finditer(path):
+        if step.start() != end:
+            break
+        found.append((step["name"], step["pick"]))
+        end = step.end()
+    if not found or end != len(path) or path.endswith("."):
+        raise ValueError(f"{path!r} is no path: steps like name, name[] or name[key=value], with a dot between")
+    return found
+
+
+def _at(value: Any, steps: Sequence[tuple[str, str | None]], act: Act) -> Any:
+    if not steps:
+        return act(value)
+    (name, pick), rest = steps[0], steps[1:]
+    if not isinstance(value, dict) or name not in value:
+        return value
+    below = value[name]
+    if pick is None:
+        return {**value, name: _at(below, rest, act)}
+    if not isinstance(below, list):
+        return value
+    return {**value, name: [_at(item, rest, act) if _is_picked(item, pick) else item for item in below]}
+
+
+def _is_picked(item: Any, pick: str) -> bool:
+    key, _, wanted = pick.partition("=")
+    return not pick or (isinstance(item, dict) and item.get(key) == wanted)
+
+
+def _everywhere(value: Any, kind: type, act: Act) -> Any:
+    if isinstance(value, kind):
+        return act(value)
+    if isinstance(value, list):
+        return [_everywhere(item, kind, act) for item in value]
+    if isinstance(value, dict):
+        return {key: _everywhere(item, kind, act) for key, item in value.items()}
+    return value
 
 
 def _floats(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, FLOAT_PLACES)
-    if isinstance(value, list):
-        return [_floats(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _floats(item) for key, item in value.items()}
-    return value
+    return _everywhere(value, float, lambda number: round(number, FLOAT_PLACES))
+
+
+def _long_decimals(value: Any) -> Any:
+    return _everywhere(value, str, lambda text: _LONG_DECIMAL.sub(FOLDED, text))
+
+
+def _file_search(value: Any) -> Any:
+    return _everywhere(value, str, _without_search_marks)
+
+
+def _without_search_marks(text: str) -> str:
+    for pattern in _FILE_SEARCH:
+        text = pattern.sub(rf"\g<kept>{FOLDED}", text)
+    return text
 
 
 def _nulls(value: Any) -> Any:
@@ -46,26 +136,26 @@ def _nulls(value: Any) -> Any:
     return value
 
 
-def _bedrock(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: item for key, item in value.items() if key != "stream_options"}
-    return value
+def _without(name: str) -> Act:
+    def drop(value: Any) -> Any:
+        return {key: item for key, item in value.items() if key != name} if isinstance(value, dict) else value
+
+    return drop
 
 
-def _project_id(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: {name: part for name, part in item.items() if name != "project_id"}
-        if key in ("extra_body", "extra_query") and isinstance(item, dict)
-        else item
-        for key, item in value.items()
-    }
-
-
-BUILT_IN: Mapping[str, Callable[[Any], Any]] = {
-    "floats": _floats,
-    "nulls": _nulls,
-    "bedrock": _bedrock,
-    "project_id": _project_id,
+BUILT_IN: Mapping[str, _BuiltIn] = {
+    "floats": _BuiltIn(act=_floats),
+    "nulls": _BuiltIn(act=_nulls),
+    "long_decimals": _BuiltIn(act=_long_decimals),
+    # What a search tool found, as it comes back to the model on each wire.
+    "file_search": _BuiltIn(
+        act=_file_search,
+        paths=(
+            "messages[role=tool].content",
+            "input[type=function_call_output].output",
+            "messages[].content[type=tool_result].content",
+        ),
+    ),
+    "bedrock": _BuiltIn(act=_without("stream_options")),
+    "project_id": _BuiltIn(act=_without("project_id"), paths=("extra_body", "extra_query")),
 }

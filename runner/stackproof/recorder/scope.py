@@ -84,6 +84,18 @@ def use(scope: Scope | None) -> Iterator[None]:
         _current.reset(token)
 
 
+@contextlib.contextmanager
+def within_stack() -> Iterator[None]:
+    """What the block starts belongs to the stack, though a test or its fixture happened to start it."""
+    outer = _process
+    set_process_scope(STACK)
+    try:
+        with use(STACK):
+            yield
+    finally:
+        set_process_scope(outer)
+
+
 def enter(scope: Scope | None) -> None:
     """Put `scope` in force from here on, where a block cannot be used."""
     _current.set(scope)
@@ -92,9 +104,12 @@ def enter(scope: Scope | None) -> None:
 def to_header(scope: Scope, present: str | None, run_dir: str) -> str:
     """The value of the id header: our fields merged into the JSON object that is `present`.
 
-    Where the result would pass 2 KiB, the fields go to a file of the run folder and the header names its digest.
+    Where the result would pass 2 KiB, the fields go to a file of the run folder and the header names its digest. A
+    value that is no JSON object is somebody else's and stays; the scope then travels in `baggage` alone.
     """
     merged = _object(present)
+    if present and not merged and present.strip() != "{}":
+        return present
     fields: dict[str, Any] = {"__test_id": scope.test_id or scope.name}
     if scope.test_id != scope.name:
         fields["__scope"] = scope.name
@@ -108,10 +123,15 @@ def to_header(scope: Scope, present: str | None, run_dir: str) -> str:
     stored = json.dumps(fields)
     name = sha256(stored.encode()).hexdigest()
     folder = os.path.join(run_dir, "scopes")
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-        file.write(stored)
-    return json.dumps({**merged, "__scope_ref": name})
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        os.makedirs(folder, exist_ok=True)
+        # Renamed into place: the server may be reading the file of an earlier request of this test.
+        temporary = f"{path}.{os.urandom(6).hex()}.tmp"
+        with open(temporary, "x", encoding="utf-8") as file:
+            file.write(stored)
+        os.replace(temporary, path)
+    return json.dumps({**{key: item for key, item in merged.items() if key not in _FIELDS}, "__scope_ref": name})
 
 
 def from_header(value: str | None, run_dir: str) -> tuple[Scope | None, str | None]:
@@ -126,7 +146,7 @@ def from_header(value: str | None, run_dir: str) -> tuple[Scope | None, str | No
         try:
             with open(path, encoding="utf-8") as file:
                 ours = _object(file.read())
-        except OSError:
+        except (OSError, ValueError):
             return None, rest
     test_id = ours.get("__test_id")
     if not isinstance(test_id, str) or not test_id:
@@ -150,6 +170,6 @@ def _object(text: str | None) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return dict(value) if isinstance(value, Mapping) else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Any
 
 from . import recording
@@ -84,7 +85,11 @@ class Store:
         common = os.path.join(self.base, COMMON)
         prefix = f"{MODELS}-{identity.request[:20]}-"
         paths = [os.path.join(common, name) for name in _listing(common) if name.startswith(prefix)]
-        return [(path, found) for path in paths if (found := recording.read(path)) is not None]
+        found = [(path, content) for path in paths if (content := recording.read(path)) is not None]
+        for path, content in found:
+            if not isinstance((content["response"].get("body") or {}).get("json"), dict):
+                raise recording.DamagedRecordingError(f"{path} is not a recording: it has no list of models")
+        return found
 
     # -- staging and promotion
 
@@ -109,10 +114,11 @@ class Store:
         """What another process has just recorded for a shared scope."""
         return recording.read(os.path.join(self._staging(scope), name))
 
-    def promote(self, scope: Scope, *, replace: bool) -> tuple[int, int]:
+    def promote(self, scope: Scope, *, replace: bool, prune: bool = True) -> tuple[int, int]:
         """Move a scope's staged recordings into place; (files written, files removed).
 
-        `replace`: what the scope did not ask for again goes. Numbers of answers that were not kept are closed up.
+        `replace`: they are the scope's set from now on, and numbers of answers that were not kept are closed up.
+        With `prune`, what the scope did not ask for again goes.
         """
         folder = self.folders(scope)[0]
         numbered: dict[str, list[tuple[int, str]]] = {}
@@ -134,7 +140,7 @@ class Store:
                     written += recording.write(os.path.join(folder, name), content)
                 os.unlink(path)
         removed = 0
-        if replace:
+        if replace and prune:
             for name, path in self.names_of(scope).items():
                 if name not in kept:
                     os.unlink(path)
@@ -203,6 +209,17 @@ def ordinal_of(name: str) -> int:
     return int(match["ordinal"] or 1) if match else 1
 
 
+def digest_of_models(response: dict[str, Any]) -> str:
+    """Twelve digits of the set of model ids in a model list."""
+    body = response["body"]["json"]
+    items = body.get("data") or body.get("models") or []
+    return sha256("\n".join(sorted(map(_model_id, items))).encode()).hexdigest()[:12]
+
+
+def _model_id(item: Any) -> str:
+    return str(item.get("id") or item.get("model") or item.get("name")) if isinstance(item, dict) else str(item)
+
+
 def merge_models(found: Sequence[Recording]) -> Any:
     """One list out of several servers' lists: `data` or `models` merged by model id, first one wins."""
     bodies = [item["response"]["body"]["json"] for item in found]
@@ -212,6 +229,6 @@ def merge_models(found: Sequence[Recording]) -> Any:
         if lists:
             by_id: dict[str, Any] = {}
             for item in (item for items in lists for item in items):
-                by_id.setdefault(str(item.get("id") or item.get("model") or item.get("name")), item)
+                by_id.setdefault(_model_id(item), item)
             merged[key] = list(by_id.values())
     return merged
