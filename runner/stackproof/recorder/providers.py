@@ -74,7 +74,10 @@ class Providers:
         """The provider that a URL belongs to, or None: a call to anything else passes through."""
         parts = urlsplit(url)
         host = parts.hostname or ""
-        origin = _netloc(parts.scheme, host, parts.port)
+        try:
+            origin = _netloc(parts.scheme, host, parts.port)
+        except ValueError:
+            return None  # a port that is none: the library that was asked to call it says so
         where = origin + parts.path
         for prefix, name, shown in self._by_origin.get(origin, ()):
             if where == prefix or where.startswith(prefix + "/"):
@@ -101,7 +104,10 @@ class Providers:
 
 def is_below(url: str, base: str) -> bool:
     """Whether a URL is at or below a base URL, however host and port of either are written."""
-    where, prefix = _prefix(url), _prefix(base)
+    try:
+        where, prefix = _prefix(url), _prefix(base)
+    except ValueError:
+        return False
     return where == prefix or where.startswith(prefix + "/")
 
 
