@@ -60,15 +60,24 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Under xdist, tell a worker what the environment was before."""
+    if _SESSION in node.config.stash:
+        from stackproof.plugin.session import OUTSIDE
+
+        node.workerinput[OUTSIDE] = node.config.stash[_SESSION].outside
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
     """Under xdist the workers collect, all the same tests."""
     if _SESSION in node.config.stash:
         node.config.stash[_SESSION].collected(ids)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
+@pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
-    """Keep what is to be kept, count, and tear down what was started here."""
+    """Keep what is to be kept, and count: after the last fixture's teardown, before the terminal's summary."""
     result = yield
     if _SESSION in session.config.stash:
         status = session.config.stash[_SESSION].finish(int(session.exitstatus))

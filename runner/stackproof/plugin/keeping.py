@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,19 +16,21 @@ from stackproof.recorder.brain import Brain
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 
-# A server learns that a stream was closed a moment after the test has ended.
+# A server learns that a stream was closed, and does what it put off until its answer was out, after the test has ended.
 _IN_FLIGHT = 5.0
 _OPEN_TAKES = 0.5
 
 
 @dataclass
 class Kept:
-    """Counts over a session: files written, files removed, and files of failing tests that were dropped."""
+    """Over a session: files written, removed, and dropped since their test failed; calls that never ended; numbers of
+    the misses (lines of their journal) that a test was told of."""
 
     written: int = 0
     removed: int = 0
     not_promoted: int = 0
     still_in_flight: list[str] = field(default_factory=list)
+    misses_told: list[int] = field(default_factory=list)
 
 
 class Keeper:
@@ -37,8 +40,13 @@ class Keeper:
         self._brain = brain
         self._tracker = tracker
         self._failed: dict[str, bool] = {}
+        self._kept_back: dict[str, bool] = {}
+        self._shared_failed: dict[str, set[str]] = {}
+        self._unanswered: dict[tuple[str, int], set[str]] = {}
+        self._calls_read = 0
         self._misses_read = 0
-        self._misses: dict[tuple[str, int], list[str]] = {}
+        self._misses_seen = 0
+        self._misses: dict[tuple[str, int], list[tuple[int, str]]] = {}
         self.kept = Kept()
 
     @pytest.hookimpl(wrapper=True)
@@ -48,10 +56,12 @@ class Keeper:
         """See each phase; at the end of teardown settle the test's account."""
         report = yield
         if call.when == "setup":
-            self._failed[item.nodeid] = False
+            self._failed[item.nodeid] = self._kept_back[item.nodeid] = False
+        if report.failed:
+            self._failed[item.nodeid] = True
         if not report.passed:
             # Also a skip: nothing that a test did before it skipped is worth keeping.
-            self._failed[item.nodeid] = True
+            self._kept_back[item.nodeid] = True
         if call.when == "teardown":
             self._settle(item, report)
         return report
@@ -59,6 +69,8 @@ class Keeper:
     def _settle(self, item: pytest.Item, report: pytest.TestReport) -> None:
         owner = self._tracker.scope_of(item.nodeid)
         failed = self._failed.pop(item.nodeid, True)
+        kept_back = self._kept_back.pop(item.nodeid, True)
+        self._brain.ledger.wait_for_serving(owner, _IN_FLIGHT)
         self._brain.settle(_OPEN_TAKES if self._brain.settings.mode.records else 0.0)
         in_flight = self._brain.ledger.wait_for_calls(owner, _IN_FLIGHT) if self._brain.settings.mode.records else 0
         self._brain.ledger.end(owner)
@@ -66,6 +78,7 @@ class Keeper:
         if missed:
             text = "\n".join(missed)
             if report.passed and not failed:
+                # Also where the test was skipped, or failed as expected: a missing recording is no reason for either.
                 report.outcome = "failed"
                 report.longrepr = text
             else:
@@ -75,21 +88,39 @@ class Keeper:
             self.kept.still_in_flight.append(item.nodeid)
             failed = True
         if self._brain.settings.mode.records:
-            self._keep(owner, failed=failed)
-        if failed and report.outcome != "skipped":
-            self._fail_shared(item)
+            self._keep(owner, failed=failed or kept_back)
+        self._judge_shared(item, failed=failed)
 
     def _keep(self, owner: Scope, *, failed: bool) -> None:
         if failed:
             self.kept.not_promoted += self._brain.store.drop(owner)
             return
-        written, removed = self._brain.store.promote(owner, replace=self._brain.settings.mode is Mode.RECORD)
-        self.kept.written += written
-        self.kept.removed += removed
+        replace = self._brain.settings.mode is Mode.RECORD
+        _add(self.kept, self._brain.store.promote(owner, replace=replace, prune=not self._left_unanswered(owner)))
 
-    def _fail_shared(self, item: pytest.Item) -> None:
-        for name in shared_scopes_used(item, self._tracker.shared_of.get(item.nodeid, ())):
-            self._brain.ledger.note(SHARED_JOURNAL, {"scope": name, "failed": True})
+    def _left_unanswered(self, owner: Scope) -> bool:
+        """Whether an answer of this scope was not worth keeping and was not asked for again with success.
+
+        Then what was recorded before stays: an expired key must not cost good files.
+        """
+        entries, self._calls_read = self._brain.ledger.read("calls", self._calls_read)
+        note_unanswered(entries, self._unanswered)
+        return bool(self._unanswered.pop((owner.name, owner.attempt), None))
+
+    def _judge_shared(self, item: pytest.Item, *, failed: bool) -> None:
+        """Tell wider scopes how a dependent fared; a later, better attempt takes a failure back."""
+        names = self._shared_failed.pop(item.nodeid, set())
+        if failed:
+            names = shared_scopes_used(item, self._tracker.shared_of.get(item.nodeid, ()))
+            self._shared_failed[item.nodeid] = names
+        for name in names:
+            self._brain.ledger.note(SHARED_JOURNAL, {"scope": name, "test": item.nodeid, "failed": failed})
+
+    def untold(self, told: Collection[int]) -> list[str]:
+        """At the end of a session: misses that no test was told of, since they came from none of them, or too late."""
+        entries, _ = self._brain.ledger.read("misses")
+        left = [str(entry.get("message")) for number, entry in enumerate(entries) if number not in told]
+        return list(dict.fromkeys(left))
 
     def _missed_by(self, owner: Scope) -> list[str]:
         entries, self._misses_read = self._brain.ledger.read("misses", self._misses_read)
@@ -98,29 +129,63 @@ class Keeper:
             # A fixture's own attempt is not the test's: whoever set it up is told.
             if str(entry.get("scope")).startswith("fixture:"):
                 key = (key[0], self._tracker.scope_of(key[0]).attempt)
-            self._misses.setdefault(key, []).append(str(entry.get("message")))
-        return list(dict.fromkeys(self._misses.pop((owner.name, owner.attempt), ())))
+            self._misses.setdefault(key, []).append((self._misses_seen, str(entry.get("message"))))
+            self._misses_seen += 1
+        own = self._misses.pop((owner.name, owner.attempt), ())
+        self.kept.misses_told += [number for number, _ in own]
+        return list(dict.fromkeys(message for _, message in own))
 
 
-def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool) -> None:
-    """At the end of a session: keep the recordings of wider scopes of which no dependent failed."""
+def note_unanswered(entries: Iterable[Mapping[str, Any]], into: dict[tuple[str, int], set[str]]) -> None:
+    """From lines of the calls' journal: (scope, attempt) → requests whose last answer was not worth keeping."""
+    for entry in entries:
+        requests = into.setdefault((str(entry.get("scope")), int(entry.get("attempt") or 1)), set())
+        if entry.get("kind") == "dropped":
+            requests.add(str(entry.get("request")))
+        elif entry.get("kind") == "recorded":
+            requests.discard(str(entry.get("request")))
+
+
+def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool, interrupted: bool) -> None:
+    """At the end of a session: keep the recordings of wider scopes of which no dependent failed.
+
+    After an interrupted session nothing is removed: what would have been asked for later is not known.
+    """
     if not brain.settings.mode.records:
         return
     replace = brain.settings.mode is Mode.RECORD
     entries, _ = brain.ledger.read(SHARED_JOURNAL)
-    failed = {str(entry["scope"]) for entry in entries if entry.get("failed")}
-    names = dict.fromkeys(str(entry["scope"]) for entry in entries if not entry.get("failed"))
-    for name in names:
-        owner = Scope(name=name)
+    failed = _failed_shared(entries)
+    unanswered: dict[tuple[str, int], set[str]] = {}
+
+    def promote(owner: Scope) -> None:
+        brain.ledger.wait_for_serving(owner, _IN_FLIGHT)
         brain.ledger.wait_for_calls(owner, _IN_FLIGHT)
+        note_unanswered(brain.ledger.read("calls")[0], unanswered)
+        whole = not interrupted and not any(left for (name, _), left in unanswered.items() if name == owner.name)
+        unanswered.clear()
+        _add(kept, brain.store.promote(owner, replace=replace, prune=whole))
+
+    for name in dict.fromkeys(str(entry["scope"]) for entry in entries if "test" not in entry):
         if name in failed or name.partition("[")[0] in failed:
-            kept.not_promoted += brain.store.drop(owner)
+            kept.not_promoted += brain.store.drop(Scope(name=name))
         else:
-            _add(kept, brain.store.promote(owner, replace=replace))
+            promote(Scope(name=name))
     if any_passed:
-        brain.ledger.wait_for_calls(scopes.STACK, _IN_FLIGHT)
-        _add(kept, brain.store.promote(scopes.STACK, replace=replace))
+        promote(scopes.STACK)
         kept.written += brain.store.promote_models()
+
+
+def _failed_shared(entries: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Wider scopes that a test failed with, and did not pass with later."""
+    failed: set[tuple[str, str]] = set()
+    for entry in entries:
+        pair = (str(entry["scope"]), str(entry.get("test")))
+        if entry.get("failed"):
+            failed.add(pair)
+        else:
+            failed.discard(pair)
+    return {name for name, _ in failed}
 
 
 def _add(kept: Kept, counts: tuple[int, int]) -> None:
@@ -136,7 +201,7 @@ def unused(brain: Brain, passed: Mapping[str, bool]) -> list[str]:
     used = {Path(str(call["file"])).name for call in calls if call.get("file")}
     entries, _ = brain.ledger.read(SHARED_JOURNAL)
     names = [nodeid for nodeid, ok in passed.items() if ok]
-    failed = {str(entry["scope"]).partition("[")[0] for entry in entries if entry.get("failed")}
+    failed = {name.partition("[")[0] for name in _failed_shared(entries)}
     names += [name for name in {str(entry["scope"]) for entry in entries} if name.partition("[")[0] not in failed]
     digests = {Scope(name=name).digest[:12] for name in names}
     left = []

@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackproof import catalog, cell_file, environment, options, plan, rundir
+from stackproof import catalog, cell_file, environment, options, plan, rundir, writable
 from stackproof.catalog.records import StackMode
+from stackproof.recorder import scope
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack import ports, service, start
 from stackproof.stack.handle import StackHandle
@@ -30,6 +31,10 @@ class Opened:
     variables: Mapping[str, str]
 
 
+ALONE = "STACKPROOF_ALONE"
+"""Set for workers of xdist: the run that they belong to is a pytest that was called alone."""
+
+
 def within_run(environ: Mapping[str, str]) -> Opened:
     """The cell that this process (or the one that started it) was told to run by its environment."""
     settings = Settings.from_json(environ[VARIABLE])
@@ -39,9 +44,10 @@ def within_run(environ: Mapping[str, str]) -> Opened:
     def open_stack() -> StackHandle:
         cell = _cell_of(cell_dir, environ)
         if cell.mode is StackMode.LIBRARY:
-            return undo.enter_context(
-                start.start(cell=cell, environment=dict(os.environ), cell_dir=cell_dir, timeout=None, port=None)
-            )
+            with scope.within_stack():
+                return undo.enter_context(
+                    start.start(cell=cell, environment=dict(os.environ), cell_dir=cell_dir, timeout=None, port=None)
+                )
         return StackHandle(
             name=cell.stack.name,
             mode=cell.mode,
@@ -54,7 +60,7 @@ def within_run(environ: Mapping[str, str]) -> Opened:
         cell_dir=cell_dir,
         open_stack=_once(open_stack),
         undo=undo,
-        alone=False,
+        alone=environ.get(ALONE) == settings.run_id,
         variables={},
     )
 
@@ -68,6 +74,8 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
     run_id = rundir.new_run_id(project)
     planned = plan.make(chosen, catalog.load(project), project, run_id, caller=environ)
     cell = planned.cells[0]
+    if cell.inference_mode.records:
+        writable.require(project / chosen.recording_dir, cell.setup.name)
     cell_dir = planned.run_dir / "cells" / cell.id
     cell_dir.mkdir(parents=True)
     cell_file.write(
@@ -102,9 +110,10 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
     )
 
     def open_stack() -> StackHandle:
-        return undo.enter_context(
-            start.start(cell=cell, environment=built.stack, cell_dir=cell_dir, timeout=None, port=port)
-        )
+        with scope.within_stack():
+            return undo.enter_context(
+                start.start(cell=cell, environment=built.stack, cell_dir=cell_dir, timeout=None, port=port)
+            )
 
     opener = _once(open_stack)
     if cell.mode is not StackMode.LIBRARY:
@@ -115,7 +124,7 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
         open_stack=opener,
         undo=undo,
         alone=True,
-        variables=built.tests,
+        variables={**built.tests, ALONE: run_id},
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+import os
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -88,18 +89,37 @@ class ScopeTracker:
 
 
 class Suspender:
-    """Keeps the recorder out of tests that are not the suite's, when pytest runs both in one session."""
+    """Keeps recorder and variables out of tests that are not the suite's, when pytest runs both in one session.
 
-    def __init__(self, root: str) -> None:
+    `outside` are the values that variables had (None: not set) before the suite's were put in force.
+    """
+
+    def __init__(self, root: str, outside: Mapping[str, str | None]) -> None:
         self._root = root.rstrip("/") + "/"
+        self._outside = outside
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Ask whether the recorder has a part in this test."""
         if item.nodeid.startswith(self._root):
             return (yield)
-        with install.suspended():
-            return (yield)
+        inside = swap(self._outside)
+        try:
+            with install.suspended():
+                return (yield)
+        finally:
+            swap(inside)
+
+
+def swap(values: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Set or (None) unset environment variables; the values that they had."""
+    before = {name: os.environ.get(name) for name in values}
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    return before
 
 
 def fixture_scope_name(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> str:

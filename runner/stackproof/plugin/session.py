@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -12,10 +13,16 @@ from stackproof.errors import ExitCode, StackproofError
 from stackproof.plugin import keeping, opening, tally
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
-from stackproof.plugin.scopes import ScopeTracker, Suspender
-from stackproof.recorder import install
+from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
+from stackproof.recorder import install, scope
 from stackproof.recorder.transports.httpx_family import ForeignPatchError
 from stackproof.stack.handle import STACK_KEY, StackHandle
+
+# pytest's exit codes for a session that was interrupted or broke (2, 3): what its fixtures asked for is not complete.
+_CUT_SHORT = (int(pytest.ExitCode.INTERRUPTED), int(pytest.ExitCode.INTERNAL_ERROR))
+
+OUTSIDE = "stackproof_outside"
+"""Where a worker's input holds what `PluginSession.outside` gives."""
 
 
 class PluginSession:
@@ -25,13 +32,12 @@ class PluginSession:
         self._config = config
         self._opened = opened
         self._worker = str(getattr(config, "workerinput", {}).get("workerid", ""))
-        self._outer: dict[str, str | None] = {}
-        for name, value in opened.variables.items():
-            self._outer[name] = os.environ.get(name)
-            os.environ[name] = value
+        changed = {name: value for name, value in opened.variables.items() if os.environ.get(name) != value}
+        self._outer = swap(changed)
         try:
             self._brain = install.install(opened.settings)
         except ForeignPatchError as error:
+            swap(self._outer)
             raise StackproofError(str(error), hint="two recorders cannot share one transport: disable one") from error
         self._tracker = ScopeTracker(self._brain, self._worker)
         self._keeper = Keeper(self._brain, self._tracker)
@@ -58,16 +64,36 @@ class PluginSession:
         register(self._tracker, "stackproof-scopes")
         register(self._keeper, "stackproof-keeper")
         if self._opened.alone:  # in a run every collected test is the suite's, wherever it lies
-            register(Suspender(self._opened.settings.integration_root), "stackproof-suspender")
+            register(Suspender(self._opened.settings.integration_root, self.outside), "stackproof-suspender")
         if self._journal is not None:
             register(self._journal, "stackproof-journal")
 
+    @property
+    def outside(self) -> dict[str, str | None]:
+        """Variables that tests of others must not see changed: name and what they had before, None for not set.
+
+        Workers inherit variables that are set already; the controller, who knows, tells them.
+        """
+        told = getattr(self._config, "workerinput", {}).get(OUTSIDE, {})
+        return {**self._outer, **told}
+
     def _stack(self) -> StackHandle:
         try:
-            return self._opened.open_stack()
+            handle = self._opened.open_stack()
         except StackproofError as error:
             hint = f"\n{error.hint}" if error.hint else ""
             pytest.exit(f"stackproof: {error.message}{hint}", returncode=int(error.exit_code))
+        if handle.app is not None:
+            handle.app.watch_request = self._watch_request
+        return handle
+
+    def _watch_request(self) -> Callable[[], None]:
+        """A library stack serves its requests in this process; a server's middleware does the same for its own."""
+        owner = scope.current()
+        if owner is None:
+            return lambda: None
+        token = self._brain.ledger.begin_serving(owner)
+        return lambda: self._brain.ledger.done(token)
 
     def collected(self, nodeids: Sequence[str]) -> None:
         """The tests that are going to run."""
@@ -81,24 +107,18 @@ class PluginSession:
         self._finished = True
         kept = self._keeper.kept
         if self._journal is None:
-            self._brain.ledger.note(
-                "kept",
-                {
-                    "written": kept.written,
-                    "removed": kept.removed,
-                    "not_promoted": kept.not_promoted,
-                    "in_flight": kept.still_in_flight,
-                },
-            )
+            self._brain.ledger.note("kept", asdict(kept))
             return None
         self._add_workers(kept)
         passed = self._journal.passed
-        keeping.promote_shared(self._brain, kept, any_passed=any(passed.values()))
+        keeping.promote_shared(self._brain, kept, any_passed=any(passed.values()), interrupted=exitstatus in _CUT_SHORT)
         facts = tally.count(self._brain, kept, keeping.unused(self._brain, passed))
         self._journal.write("calls", **facts)
         self.summary = tally.lines(facts, self._brain.settings.mode)
+        untold = self._keeper.untold(kept.misses_told)
+        self.summary += untold
         status = None
-        if facts["unused"] and self._brain.settings.strict and exitstatus == 0:
+        if exitstatus == 0 and (untold or (facts["unused"] and self._brain.settings.strict)):
             status = int(ExitCode.RECORDINGS)
         self._journal.write("finished", exitstatus=exitstatus if status is None else status)
         return status
@@ -107,10 +127,8 @@ class PluginSession:
         entries: list[dict[str, Any]]
         entries, _ = self._brain.ledger.read("kept")
         for entry in entries:
-            kept.written += entry["written"]
-            kept.removed += entry["removed"]
-            kept.not_promoted += entry["not_promoted"]
-            kept.still_in_flight += entry["in_flight"]
+            for name, value in entry.items():
+                setattr(kept, name, getattr(kept, name) + value)
 
     def close(self) -> None:
         """Stop the stack, take the recorder out, give the environment back."""
@@ -120,8 +138,4 @@ class PluginSession:
             install.uninstall(self._brain)
             if self._journal is not None:
                 self._journal.close()
-            for name, value in self._outer.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
+            swap(self._outer)

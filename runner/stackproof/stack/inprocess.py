@@ -11,7 +11,7 @@ import concurrent.futures
 import contextvars
 import logging
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+
+
+def _nothing() -> None:
+    return
 
 
 class InProcessApp:
@@ -55,6 +59,8 @@ class InProcessApp:
         self._stop: asyncio.Event | None = None
         self._failure: BaseException | None = None
         self._tasks: dict[Exchange, asyncio.Task[None]] = {}
+        # Called in the caller's context when a request begins; what it returns is called when the app is done with it.
+        self.watch_request: Callable[[], Callable[[], None]] = lambda: _nothing
 
     def __enter__(self) -> Self:
         """Start the thread and the app. StackStartError when the start-up fails or takes too long."""
@@ -120,8 +126,14 @@ class InProcessApp:
             task = asyncio.get_running_loop().create_task(coroutine, context=context, name=scope["path"])
             self._tasks[exchange] = task
             task.add_done_callback(lambda _: self._tasks.pop(exchange, None))
+            task.add_done_callback(lambda _: over())
 
-        self.submit(start())
+        over = self.watch_request()
+        try:
+            self.submit(start())
+        except BrokenAnswerError:
+            over()
+            raise
         return exchange
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:

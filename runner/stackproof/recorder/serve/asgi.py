@@ -33,11 +33,15 @@ class ScopeMiddleware:
             if owner is scopes.STACK or owner is scopes.UNKNOWN:
                 await self._app({**scope, "headers": headers}, receive, send)
                 return
+            # A connection that stays open for ever is nothing that the end of a test could wait for.
+            token = self._brain.ledger.begin_serving(owner) if scope["type"] == "http" else None
             self._brain.requests_with_scope += 1
             try:
                 await self._app({**scope, "headers": headers}, receive, send)
             finally:
                 self._brain.requests_with_scope -= 1
+                if token is not None:
+                    self._brain.ledger.done(token)
 
     def _take_ours_out(self, headers: Any) -> tuple[scopes.Scope, list[tuple[bytes, bytes]]]:
         owner: scopes.Scope | None = None

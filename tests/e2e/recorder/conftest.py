@@ -1,0 +1,311 @@
+"""A small project with a small stack of its own, a provider on the loopback interface, and real pytest runs in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_SETUPS = """
+probe:
+  description: A provider that a test has started
+  env: {PROBE_URL: "http://127.0.0.1:9/v1"}
+  secrets: [PROBE_API_KEY]
+  providers: {probe: {variable: PROBE_URL}}
+  models: {text: "probe/m"}
+"""
+_STACK = """
+description: A gateway of forty lines
+modes: [library, server]
+python_path: ["."]
+app: tiny_app:create_app
+command: ["{python}", "-m", "uvicorn", "--factory", "tiny_app:create_app", "--host", "{host}", "--port", "{port}",
+          "--no-access-log"]
+readiness: {path: /v1/health, status: 200, timeout: 30}
+"""
+_SUITES = """
+root: tests/integration
+suites:
+  base: {description: All there is, roots: [tests/integration], default_setup: probe}
+"""
+_APP = '''
+import contextlib
+import os
+import httpx2
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+
+
+def url():
+    return os.environ["PROBE_URL"]
+
+
+def client():
+    return httpx2.AsyncClient(timeout=10, trust_env=False, headers={"authorization": os.environ["PROBE_API_KEY"]})
+
+
+async def health(request):
+    return JSONResponse({"status": "OK"})
+
+
+async def ask(request):
+    body = await request.json()
+    async with client() as http:
+        answer = await http.post(url() + "/answers", json=body)
+    return JSONResponse(answer.json(), status_code=answer.status_code)
+
+
+async def swallow(request):
+    async with client() as http:
+        with contextlib.suppress(Exception):
+            (await http.post(url() + "/answers", json=await request.json())).raise_for_status()
+    return JSONResponse({"text": "all is well"})
+
+
+async def stream(request):
+    body = {**await request.json(), "stream": True}
+
+    async def events():
+        async with client() as http, http.stream("POST", url() + "/answers", json=body) as answer:
+            async for piece in answer.aiter_bytes():
+                yield piece
+
+    return StreamingResponse(events(), media_type="text/event-stream")
+
+
+async def later(request):
+    body = await request.json()
+
+    async def call():
+        async with client() as http:
+            await http.post(url() + "/answers", json=body)
+
+    return JSONResponse({"text": "later"}, background=BackgroundTask(call))
+
+
+def create_app():
+    @contextlib.asynccontextmanager
+    async def lifespan(app):
+        if os.environ.get("TINY_CALLS_AT_START"):
+            async with client() as http:
+                (await http.post(url() + "/answers", json={"say": "at the start"})).raise_for_status()
+        yield
+
+    paths = {"health": health}
+    routes = [Route("/v1/health", health)]
+    routes += [Route(f"/v1/{view.__name__}", view, methods=["POST"]) for view in (ask, swallow, stream, later)]
+    return Starlette(routes=routes, lifespan=lifespan)
+'''
+
+
+@dataclass
+class Probe:
+    """The provider: counts what it is asked and numbers its answers."""
+
+    port: int
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    status: int = 200
+    hold: threading.Event | None = None
+    held: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def url(self) -> str:
+        """Its base URL."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def said(self) -> list[str]:
+        """What was asked, in order."""
+        return [str(body.get("say")) for body in self.asked]
+
+
+@pytest.fixture
+def probe() -> Iterator[Probe]:
+    """A provider that listens until the test is over."""
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            with lock:
+                told.asked.append(body)
+                number = len(told.asked)
+            if told.hold is not None and body.get("say") == "hold":
+                told.held.set()
+                told.hold.wait(20)
+            if body.get("stream"):
+                self._stream(number)
+            else:
+                text = f"answer {number} to {body.get('say')}"
+                answer = {"object": "chat.completion", "id": f"c-{number}", "created": number, "text": text}
+                self._send(json.dumps(answer if told.status == 200 else {"error": "no"}).encode(), "application/json")
+
+        def _send(self, raw: bytes, content_type: str) -> None:
+            self.send_response(told.status)
+            self.send_header("content-type", content_type)
+            self.send_header("content-length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def _stream(self, number: int) -> None:
+            events = [f"data: {json.dumps({'n': n, 'of': number})}\n\n" for n in range(3)]
+            self._send("".join([*events, "data: [DONE]\n\n"]).encode(), "text/event-stream")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            pass  # callers leave; that is theirs to do
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        told = Probe(port=int(server.server_address[1]))
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield told
+        if told.hold is not None:
+            told.hold.set()
+        server.shutdown()
+        thread.join(5)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """A pytest that is over."""
+
+    code: int
+    out: str
+
+    @property
+    def counts(self) -> str:
+        """pytest's last line, without its frame and time."""
+        lines = [line for line in self.out.splitlines() if " in " in line and ("passed" in line or "failed" in line)]
+        return lines[-1].strip("= ").partition(" in ")[0] if lines else ""
+
+    def has(self, *texts: str) -> bool:
+        """Whether all texts were printed; prints everything where one was not."""
+        missing = [text for text in texts if text not in self.out]
+        if missing:
+            print(f"missing {missing} in:\n{self.out}")
+        return not missing
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Project:
+    """A project in a folder of its own."""
+
+    root: Path
+    probe: Probe
+
+    def test(self, source: str, name: str = "test_it.py") -> None:
+        """Write a file of integration tests. `ask` asks the stack, which asks the provider."""
+        path = self.root / "tests/integration" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_HEAD + source)
+
+    def environment(self, mode: str, stack: str, **more: str) -> dict[str, str]:
+        """Variables of a shell in which somebody calls pytest."""
+        outer = ("STACKPROOF_", "PYTEST_", "PROBE_", "TINY_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(outer) and name != "CI"}
+        ours = {
+            "STACKPROOF_INFERENCE_MODE": mode,
+            "STACKPROOF_STACK_CONFIG": f"{stack}:tiny",
+            "PROBE_URL": self.probe.url,
+            "PROBE_API_KEY": "a-key-of-the-probe",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return {**kept, **ours, **more}
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line of a pytest."""
+        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or ("tests/integration",))]
+
+    def pytest(self, mode: str, *arguments: str, stack: str = "library", **variables: str) -> Ended:
+        """Run pytest in the project."""
+        ended = subprocess.run(
+            self.command(*arguments),
+            cwd=self.root,
+            env=self.environment(mode, stack, **variables),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return Ended(code=ended.returncode, out=ended.stdout + ended.stderr)
+
+    def recordings(self) -> dict[str, Any]:
+        """Scope and question → answer text, of everything that was kept."""
+        kept = {}
+        for path in self.files():
+            data = json.loads(path.read_text())
+            number = path.stem.split("-")[2:] or [""]
+            body = data["response"].get("body") or {}
+            key = f"{data['scope'].removeprefix('tests/integration/')} {data['request']['body']['json']['say']}"
+            kept[" ".join(filter(None, [key, *number]))] = (body.get("json") or {}).get("text")
+        return kept
+
+    def files(self) -> list[Path]:
+        """Files below recordings/ that are no folders."""
+        return sorted(path for path in (self.root / "recordings").rglob("*") if path.is_file())
+
+    def contents(self) -> dict[Path, tuple[bytes, int]]:
+        """Each file's content and time, to see that nothing was touched."""
+        return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in self.files()}
+
+
+_HEAD = '''
+import pytest
+from stackproof.recorder import scope as _scope
+
+
+@pytest.fixture(scope="session")
+def ask(http_client):
+    def send(say, to="ask"):
+        return http_client.post(f"/v1/{to}", json={"say": say})
+    return send
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path, probe: Probe) -> Project:
+    """A fresh project."""
+    for name, text in (
+        ("stacks/setups.yaml", _SETUPS),
+        ("stacks/tiny/stack.yaml", _STACK),
+        ("stacks/tiny/tiny_app.py", _APP),
+        ("tests/suites.yaml", _SUITES),
+        ("pytest.ini", "[pytest]\n"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return Project(root=tmp_path, probe=probe)
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(tmp_path: Path) -> Iterator[None]:
+    """No process that was started in the test's folder outlives it."""
+    yield
+    left = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/cwd").startswith(str(tmp_path)):
+                left.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    assert left == []
