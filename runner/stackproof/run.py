@@ -12,11 +12,11 @@ from typing import Any
 
 from rich.console import Console
 
-from stackproof import junit_merge, namespace, plan_text, run_folder, suite
+from stackproof import namespace, plan_text, run_folder, suite
 from stackproof.cell_run import CellOutcome, CellRun
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
-from stackproof.evidence import jsonfile, manifest
+from stackproof.evidence import jsonfile, junit, manifest, merge
 from stackproof.interrupts import Interrupts
 from stackproof.judge import worst
 from stackproof.plan import Plan
@@ -100,7 +100,9 @@ def execute(
                 )
                 if outcomes[-1].exit_code in _ENDS_A_RUN and not (keep_going and interrupts.first is None):
                     break
-        junit_merge.merge({item.cell.id: item.cell_dir / "junit.xml" for item in outcomes}, plan.run_dir / "junit.xml")
+        reports = {item.cell.id: junit.read(item.cell_dir / "junit.xml") for item in outcomes}
+        # A report that is missing or damaged is named in the evidence of its own cell.
+        merge.write(plan.run_dir / "junit.xml", {name: report for name, report in reports.items() if report.cases})
         manifest.write(plan.run_dir, run_id=plan.run_id, project=plan.project)
     finally:
         screen.clear()

@@ -49,7 +49,7 @@ def arguments(options: RunOptions, paths: Sequence[str], *, project: Path, cell_
     if options.workers is not None:
         command += ["-n", options.workers]
     if options.test_timeout is not None:
-        command += ["-p", "stackproof.test_limit", "--stackproof-test-timeout", f"{options.test_timeout:g}"]
+        command += [f"--timeout={options.test_timeout:g}", "-o", "timeout_method=signal"]
     if options.collect_only:
         command += ["--collect-only", "-q"]
     if options.verbose:

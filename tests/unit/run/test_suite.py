@@ -21,7 +21,7 @@ CELL = PROJECT / ".stackproof" / "runs" / "1" / "cells" / "c"
         (RunOptions(workers="4"), ["-n", "4"]),
         (RunOptions(verbose=True), ["-v"]),
         (RunOptions(collect_only=True), ["--collect-only", "-q"]),
-        (RunOptions(test_timeout=5.0), ["-p", "stackproof.test_limit", "--stackproof-test-timeout", "5"]),
+        (RunOptions(test_timeout=5.0), ["--timeout=5", "-o", "timeout_method=signal"]),
     ],
 )
 def test_options_become_arguments(options: RunOptions, expected: list[str]) -> None:
