@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,8 +78,11 @@ class ScopeTracker:
             scope.set_process_scope(outer)
             fixturedef.addfinalizer(lambda: self._enter(owner))
 
-    @staticmethod
-    def _enter(owner: Scope) -> None:
+    def _enter(self, owner: Scope) -> None:
+        if self._item is not None:
+            # The test with which a fixture ends is told what its teardown missed: the first one is over long since.
+            owner = replace(owner, test_id=self._item.nodeid)
+            self.shared_of.setdefault(self._item.nodeid, set()).add(owner.name)
         scope.enter(owner)
         scope.set_process_scope(owner)
 

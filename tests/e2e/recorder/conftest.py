@@ -37,7 +37,7 @@ root: tests/integration
 suites:
   base: {description: All there is, roots: [tests/integration], default_setup: probe}
 """
-_APP = '''
+_APP = """
 import contextlib
 import os
 import httpx2
@@ -106,7 +106,7 @@ def create_app():
     routes = [Route("/v1/health", health)]
     routes += [Route(f"/v1/{view.__name__}", view, methods=["POST"]) for view in (ask, swallow, stream, later)]
     return Starlette(routes=routes, lifespan=lifespan)
-'''
+"""
 
 
 @dataclass
@@ -164,7 +164,7 @@ def probe() -> Iterator[Probe]:
             events = [f"data: {json.dumps({'n': n, 'of': number})}\n\n" for n in range(3)]
             self._send("".join([*events, "data: [DONE]\n\n"]).encode(), "text/event-stream")
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *_: Any) -> None:
             pass
 
     class Server(ThreadingHTTPServer):
@@ -268,7 +268,7 @@ class Project:
         return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in self.files()}
 
 
-_HEAD = '''
+_HEAD = """
 import pytest
 from stackproof.recorder import scope as _scope
 
@@ -278,7 +278,7 @@ def ask(http_client):
     def send(say, to="ask"):
         return http_client.post(f"/v1/{to}", json={"say": say})
     return send
-'''
+"""
 
 
 @pytest.fixture
@@ -302,10 +302,10 @@ def nothing_stays(tmp_path: Path) -> Iterator[None]:
     """No process that was started in the test's folder outlives it."""
     yield
     left = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            if os.readlink(f"/proc/{pid}/cwd").startswith(str(tmp_path)):
-                left.append(Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " "))
+            if (process / "cwd").readlink().is_relative_to(tmp_path):
+                left.append((process / "cmdline").read_text().replace("\0", " "))
         except OSError:
             continue
     assert left == []
