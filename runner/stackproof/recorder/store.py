@@ -26,10 +26,12 @@ def folder_of(scope_name: str, integration_root: str) -> str:
     base = scope_name.removeprefix("fixture:").partition("::")[0]
     # A fixture's base id may be a folder, a file, or nothing at all; a test's is always its file.
     folder = base if is_fixture and not base.endswith(".py") else os.path.dirname(base)
-    root = integration_root.strip("/")
+    root = os.path.normpath(integration_root).strip("/")
+    if root == ".":
+        return folder or (COMMON if is_fixture else ".")
     if folder == root:
         return "."
-    return os.path.relpath(folder, root) if folder.startswith(root + "/") else COMMON
+    return folder[len(root) + 1 :] if folder.startswith(root + "/") else COMMON
 
 
 class Store:
@@ -130,22 +132,27 @@ class Store:
         kept: set[str] = set()
         written = 0
         for request, takes in numbered.items():
-            for closed, (number, path) in enumerate(sorted(takes), start=1):
+            for closed, (_, path) in enumerate(sorted(takes), start=1):
                 # In record-if-missing the files before this one are in place already: their numbers are taken.
-                ordinal = closed if replace else self._free(present | kept, scope, request, number)
+                ordinal = closed if replace else self._free(present | kept, scope, request)
                 name = Identity(scope=scope.digest, request=request).file_name(ordinal)
                 kept.add(name)
                 content = recording.read(path)
                 if content is not None:
                     written += recording.write(os.path.join(folder, name), content)
                 os.unlink(path)
+        return written, self._prune(scope, kept) if replace and prune else 0
+
+    def _prune(self, scope: Scope, kept: set[str]) -> int:
+        """Remove what is not `kept` of a scope, and all of it where it lies in a folder that is not the scope's own."""
+        own, prefix = self.folders(scope)[0], scope.digest[:12] + "-"
         removed = 0
-        if replace and prune:
-            for name, path in self.names_of(scope).items():
-                if name not in kept:
-                    os.unlink(path)
+        for folder in self.folders(scope):
+            for name in _listing(folder):
+                if name.startswith(prefix) and _NAME.match(name) and not (folder == own and name in kept):
+                    os.unlink(os.path.join(folder, name))
                     removed += 1
-        return written, removed
+        return removed
 
     def drop(self, scope: Scope) -> int:
         """Remove what a failed attempt recorded; how many files that were."""
@@ -183,10 +190,10 @@ class Store:
         return other is not None and other["request"].get("url") == content["request"].get("url")
 
     @staticmethod
-    def _free(taken: set[str], scope: Scope, request: str, wanted: int) -> int:
+    def _free(taken: set[str], scope: Scope, request: str) -> int:
         identity = Identity(scope=scope.digest, request=request)
         ordinal = 1
-        while identity.file_name(ordinal) in taken and ordinal < wanted:
+        while identity.file_name(ordinal) in taken:
             ordinal += 1
         return ordinal
 
