@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Answer, Brain, Later, PassThrough, Record
@@ -146,6 +148,31 @@ def test_threads_never_get_one_answer_twice(bench: Any) -> None:
     for thread in threads:
         thread.join(20)
     assert sorted(said) == sorted(b'{"n":%d}' % number for number in range(20))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans(), st.integers(1, 2)), max_size=30))
+def test_no_interleaving_hands_out_one_answer_twice(bench: Any, steps: list[tuple[int, bool, bool, int]]) -> None:
+    owners = [bench.owner(), bench.owner("tests/integration/base/test_chat.py::test_other")]
+    if not bench.files():
+        for owner in owners:
+            pairs = [(body, {"n": n, "of": name}) for n in range(4) for name, body in (("ask", ASK), ("other", OTHER))]
+            bench.record(*pairs, owner=owner)
+    run = f"-{len(bench.brains)}"
+    brains = [bench.brain(Mode.REPLAY, run=run) for _ in range(3)]
+    handed: dict[tuple[str, int, str], list[int]] = {}
+    for who, is_second, is_other, attempt in steps:
+        owner = Scope(name=owners[is_second].name, test_id=owners[is_second].name, attempt=attempt)
+        key = (owner.name, attempt, "other" if is_other else "ask")
+        said = bench.ask(brains[who], bench.request(OTHER if is_other else ASK), owner)
+        if said.status == 424:
+            assert bench.refusal(said)[0] == "exhausted"
+            assert len(handed[key]) == 4
+            continue
+        told = json.loads(bench.body(said))
+        assert told["of"] == key[2]
+        handed.setdefault(key, []).append(told["n"])
+    assert all(numbers == list(range(len(numbers))) for numbers in handed.values())
 
 
 # -- what is kept

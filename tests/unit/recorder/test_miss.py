@@ -29,11 +29,11 @@ def _asked(bench: Any, body: Any, owner: Scope | None = None, **more: Any) -> tu
 def test_nothing_recorded_for_the_scope(bench: Any) -> None:
     kind, text = _asked(bench, ASK)
     assert kind == "nothing-recorded"
+    chosen = "--file tests/integration/base/test_chat.py --pattern test_it --inference-mode record-if-missing"
     assert text.splitlines() == [
         "no recording for POST /chat/completions of ollama (model m, call 1 of this request)",
         "  nothing is recorded for tests/integration/base/test_chat.py::test_it",
-        f"  record it: {bench.settings.command} --file tests/integration/base/test_chat.py --pattern test_it "
-        "--inference-mode record-if-missing",
+        f"  record it: {bench.settings.command} {chosen}",
     ]
 
 
