@@ -222,29 +222,6 @@ def test_uvloop_gets_its_methods_back(bench: Bench) -> None:
     assert dict(uvloop.Loop.__dict__) == before
 
 
-def test_the_recorder_is_quick_to_import_and_says_nothing() -> None:
-    """50 ms are what the design allows; processor time, the best of some and a factor of two are for busy machines."""
-    program = """
-import time
-began = time.process_time()
-import stackproof.recorder.install
-print(time.process_time() - began)
-"""
-    assert min(float(_python(program)) for _ in range(5)) < 0.1
-
-
-def test_the_recorder_imports_the_standard_library_and_itself_only() -> None:
-    program = """
-import sys
-import stackproof.recorder.install, stackproof.recorder.serve.bootstrap, stackproof.recorder.serve.exec_
-import stackproof.recorder.multipart
-names = {name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names) - {"__main__", "stackproof"}
-print(sorted(name for name in names if not name.startswith("_")))
-print(sorted(name for name in sys.modules if name.startswith("stackproof.") and ".recorder" not in name))
-"""
-    assert _python(program) == "[]\n[]"
-
-
 def test_settings_survive_their_way_through_the_environment(bench: Bench, tmp_path: Path) -> None:
     from stackproof.recorder.settings import Settings
 

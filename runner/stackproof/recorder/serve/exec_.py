@@ -28,8 +28,16 @@ import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
 if os.environ.get("{VARIABLE}"):
-    from {GUEST_NAME}.serve import bootstrap
-
+    try:
+        from {GUEST_NAME}.serve import bootstrap
+    except Exception as error:
+        # Python goes on after an error in here, and the stack would call real providers unseen.
+        sys.stderr.write(
+            "stackproof: the recorder needs Python 3.11 or newer; %s is Python %d.%d (%s)\\n"
+            % ((sys.executable,) + sys.version_info[:2] + (error,))
+        )
+        sys.stderr.flush()
+        os._exit(70)
     bootstrap.start()
 
 _others = [entry for entry in sys.path if os.path.abspath(entry or ".") != _here]
@@ -55,7 +63,10 @@ def main(argv: Sequence[str]) -> int:
         settings = Settings.from_json(text)
     except (ValueError, TypeError, KeyError) as error:
         return _complain(f"{VARIABLE} cannot be read: {error}", _USAGE)
-    folder = guest_folder(os.path.join(settings.run_dir, "guest"))
+    try:
+        folder = guest_folder(os.path.join(settings.run_dir, "guest"))
+    except OSError as error:
+        return _complain(f"exec: {command[0]} cannot be started: {error}", _NOT_EXECUTABLE)
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, environment.get("PYTHONPATH"))))
     _end_with_parent()
