@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -299,13 +300,20 @@ def project(tmp_path: Path, probe: Probe) -> Project:
 
 @pytest.fixture(autouse=True)
 def nothing_stays(tmp_path: Path) -> Iterator[None]:
-    """No process that was started in the test's folder outlives it."""
+    """No process that was started in the test's folder outlives it (but for a moment, while it exits)."""
     yield
-    left = []
+    deadline = time.monotonic() + 3
+    while (left := _running_in(tmp_path)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == []
+
+
+def _running_in(folder: Path) -> list[str]:
+    found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if (process / "cwd").readlink().is_relative_to(tmp_path):
-                left.append((process / "cmdline").read_text().replace("\0", " "))
+            if (process / "cwd").readlink().is_relative_to(folder):
+                found.append((process / "cmdline").read_text().replace("\0", " "))
         except OSError:
             continue
-    assert left == []
+    return found
