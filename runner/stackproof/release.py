@@ -13,13 +13,15 @@ from typing import Any
 
 from rich.console import Console
 
-from stackproof import benchmark, catalog, console, options, plan, run, typecheck
+from stackproof import catalog, console, options, plan
+from stackproof.checks import benchmark, typecheck
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import digests, git, jsonfile, manifest, recordings
 from stackproof.plan import Plan
 from stackproof.recorder import redact
 from stackproof.recorder.mode import Mode
-from stackproof.rundir import new_run_id
+from stackproof.run import orchestrate as run
+from stackproof.run.rundir import new_run_id
 from stackproof.verdict import policy, publish, render, terminal
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Verdict

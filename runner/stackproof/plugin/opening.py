@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackproof import catalog, cell_file, environment, options, plan, rundir, writable
+from stackproof import catalog, environment, options, plan
 from stackproof.catalog.records import StackMode
 from stackproof.recorder import scope
 from stackproof.recorder.settings import VARIABLE, Settings
+from stackproof.run import cell_file, rundir, writable
 from stackproof.stack import ports, service, start
 from stackproof.stack.handle import StackHandle
 

@@ -120,7 +120,7 @@ def test_killing_the_cell_is_noticed_named_and_cleaned_up(project: Project) -> N
     project.tests(SLOW)
     process = project.start()
     in_test_three(project, process)
-    for pid in _pids_of("stackproof.cell", project.root):
+    for pid in _pids_of("stackproof.run.cell", project.root):
         os.kill(pid, signal.SIGKILL)
     output = project.finish(process, 30)
     assert process.returncode == 70, output
@@ -132,7 +132,7 @@ def test_what_a_killed_run_left_is_swept_by_the_next_and_nothing_else(project: P
     project.tests(SLOW)
     process = project.start()
     in_test_three(project, process)
-    pids = _pids_of("stackproof.cell", project.root)
+    pids = _pids_of("stackproof.run.cell", project.root)
     dead = project.run_dir()
     # Both at once, so that nobody tears down: the stack ends by itself, but a process that ran away would not.
     environ = {**project.environ, "STACKPROOF_RUN_ID": dead.name, "STACKPROOF_RUN_DIR": str(project.cell_dir())}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackproof import benchmark
+from stackproof.checks import benchmark
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
 from stackproof.evidence.machine import Machine
 from stackproof.evidence.statistics import median, median_interval, nearest_rank

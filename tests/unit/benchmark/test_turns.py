@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackproof import benchmark
+from stackproof.checks import benchmark
 from stackproof.errors import ExitCode
 from stackproof.evidence import benchmark as facts_of
 

@@ -12,7 +12,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from stackproof import cli, console
+from stackproof import console
+from stackproof.cli import main as cli
 from stackproof.errors import ExitCode, StackStartError
 from stackproof.plan import Plan
 
@@ -101,7 +102,7 @@ def test_print_env_masks_secrets_and_starts_nothing(command: Command, capsys: py
 def test_missing_secret_is_said_before_anything_starts(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "stackproof.run", ModuleType("stackproof.run"))
+    monkeypatch.setitem(sys.modules, "stackproof.run.orchestrate", ModuleType("stackproof.run.orchestrate"))
     assert command("run", "--stack-config", "server:shop", "--inference-mode", "live") == ExitCode.USAGE
     err = capsys.readouterr().err
     assert err.startswith("✗ setup 'gpt' needs OPENAI_API_KEY for live, which the environment lacks\n  export")
@@ -109,14 +110,14 @@ def test_missing_secret_is_said_before_anything_starts(
 
 def test_run_carries_out_the_plan_and_returns_its_code(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     plans: list[Plan] = []
-    fake = ModuleType("stackproof.run")
+    fake = ModuleType("stackproof.run.orchestrate")
 
     def execute(plan: Plan) -> SimpleNamespace:
         plans.append(plan)
         return SimpleNamespace(exit_code=ExitCode.RECORDINGS)
 
     vars(fake)["execute"] = execute
-    monkeypatch.setitem(sys.modules, "stackproof.run", fake)
+    monkeypatch.setitem(sys.modules, "stackproof.run.orchestrate", fake)
     assert command("run", "--stack-config", "server:shop", "-n", "2", "--", "-x", "--pdb", "--", "z") == 6
     (plan,) = plans
     assert plan.options.pytest_args == ("-x", "--pdb", "--", "z")
@@ -126,13 +127,13 @@ def test_run_carries_out_the_plan_and_returns_its_code(command: Command, monkeyp
 def test_expected_error_keeps_its_exit_code(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake = ModuleType("stackproof.run")
+    fake = ModuleType("stackproof.run.orchestrate")
 
     def execute(plan: object) -> None:
         raise StackStartError("shop exited with code 3 after 0.4 s", hint="last lines\nModuleNotFoundError")
 
     vars(fake)["execute"] = execute
-    monkeypatch.setitem(sys.modules, "stackproof.run", fake)
+    monkeypatch.setitem(sys.modules, "stackproof.run.orchestrate", fake)
     assert command("run", "--stack-config", "server:shop") == ExitCode.STACK_START
     assert capsys.readouterr().err == "✗ shop exited with code 3 after 0.4 s\n  last lines\n  ModuleNotFoundError\n"
 
@@ -176,14 +177,14 @@ def test_setup_is_shown_without_values_of_secrets(command: Command, capsys: pyte
 
 def test_commands_of_other_rooms_get_their_arguments(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
-    fake = ModuleType("stackproof.typecheck")
+    fake = ModuleType("stackproof.checks.typecheck")
 
     def run(project: Path, argv: list[str]) -> int:
         seen.append(argv)
         return 1
 
     vars(fake)["run"] = run
-    monkeypatch.setitem(sys.modules, "stackproof.typecheck", fake)
+    monkeypatch.setitem(sys.modules, "stackproof.checks.typecheck", fake)
     assert command("typecheck", "--help", "-x", "a") == 1
     assert seen == [["--help", "-x", "a"]]
 
@@ -218,7 +219,7 @@ def test_colour_is_for_people_at_terminals(environ: dict[str, str], terminal: bo
 
 def test_version_needs_no_heavy_module() -> None:
     script = (
-        "import sys, stackproof.cli; "
+        "import sys, stackproof.cli.main; "
         "print([name for name in ('rich', 'yaml', 'pytest', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
@@ -226,7 +227,7 @@ def test_version_needs_no_heavy_module() -> None:
 
 
 def test_reader_that_leaves_early_gets_no_traceback(project: Path) -> None:
-    script = "import sys; sys.argv = ['stackproof', 'setups', '--json']; from stackproof.cli import entry; entry()"
+    script = "import sys; sys.argv = ['stackproof', 'setups', '--json']; from stackproof.cli.main import entry; entry()"
     with subprocess.Popen(
         [sys.executable, "-c", script], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

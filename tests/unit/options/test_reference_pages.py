@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from stackproof.cli.reference_pages import main, pages
 from stackproof.option_table import OPTIONS
-from stackproof.reference_pages import main, pages
 
 FOLDER = Path(__file__).parents[3] / "docs" / "reference"
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[3] / "docs" / "reference"
 @pytest.mark.parametrize("name", ["options.md", "setups.md"])
 def test_page_is_current(name: str) -> None:
     current = (FOLDER / name).read_text(encoding="utf-8")
-    assert current == pages()[name], "write it again: python -m stackproof.reference_pages docs/reference"
+    assert current == pages()[name], "write it again: python -m stackproof.cli.reference_pages docs/reference"
 
 
 def test_every_option_is_on_its_page(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stackproof import cell_file
 from stackproof.errors import StackproofError
 from stackproof.options import RunOptions, Source
+from stackproof.run import cell_file
 
 
 def order(options: RunOptions) -> cell_file.CellOrder:

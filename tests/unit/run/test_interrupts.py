@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from stackproof.interrupts import Interrupted, Interrupts
+from stackproof.run.interrupts import Interrupted, Interrupts
 
 
 class Clock:

@@ -10,7 +10,7 @@ import pytest
 from stackproof.errors import ExitCode
 from stackproof.evidence.outcomes import Counts, Outcome, count
 from stackproof.evidence.testlog import TestEntry, TestLog
-from stackproof.judge import CellFacts, judge, worst
+from stackproof.run.judge import CellFacts, judge, worst
 
 MISS = {"test_id": "t.py::test_a", "kind": "no-match", "message": "no recording for POST /v1/chat\n  nearest: x"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stackproof import namespace
 from stackproof.errors import NotProvenError
-from stackproof.namespace import Seal
+from stackproof.run import namespace
+from stackproof.run.namespace import Seal
 
 NOWHERE = Seal(sealed=False, reason="unshare: Operation not permitted")
 HERE = Seal(sealed=True, prefix=("unshare", "--net", "--"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stackproof.progress import Progress, Tail
+from stackproof.run.progress import Progress, Tail
 
 
 def test_a_line_that_is_not_finished_waits(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import socket
 from pathlib import Path
 
-from stackproof import run_folder
+from stackproof.run import run_folder
 
 
 def test_making_a_folder_keeps_version_control_away_and_writes_its_owner(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from stackproof.catalog.records import SetupSpec, StackMode, StackSpec, SuiteSpe
 from stackproof.errors import ExitCode
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.testlog import TestEntry
-from stackproof.judge import Judgement
-from stackproof.namespace import Seal
 from stackproof.plan import Cell
-from stackproof.progress import Progress
 from stackproof.recorder.mode import Mode
-from stackproof.screen import Screen
+from stackproof.run.judge import Judgement
+from stackproof.run.namespace import Seal
+from stackproof.run.progress import Progress
+from stackproof.run.screen import Screen
 
 HERE = Path("stack.yaml")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stackproof.options import RunOptions
-from stackproof.suite import arguments, talks
+from stackproof.run.suite import arguments, talks
 
 PROJECT = Path("/project")
 CELL = PROJECT / ".stackproof" / "runs" / "1" / "cells" / "c"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stackproof import typecheck
+from stackproof.checks import typecheck
 from stackproof.errors import ExitCode
 from stackproof.evidence import typecheck as facts_of
 from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState

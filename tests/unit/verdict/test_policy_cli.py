@@ -11,7 +11,7 @@ import click
 import pytest
 from tests.unit.verdict.conftest import LIBRARY, Project
 
-from stackproof import policy_cli
+from stackproof.cli import policy_cli
 from stackproof.errors import ExitCode
 
 

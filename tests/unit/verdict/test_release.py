@@ -9,13 +9,15 @@ import pytest
 from rich.console import Console
 from tests.unit.verdict.conftest import GOOD, POLICY, TODAY, Project, Run, node
 
-from stackproof import benchmark, release, run
+from stackproof import release
+from stackproof.checks import benchmark
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
 from stackproof.evidence.machine import Machine
 from stackproof.evidence.outcomes import Outcome
 from stackproof.plan import Plan
-from stackproof.run import CellOutcome, RunOutcome
+from stackproof.run import orchestrate as run
+from stackproof.run.orchestrate import CellOutcome, RunOutcome
 
 
 class Cells:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.verdict.conftest import Project
 
-from stackproof import policy_cli
+from stackproof.cli import policy_cli
 from stackproof.errors import UsageError
 from stackproof.evidence import jsonfile, junit
 from stackproof.evidence.outcomes import Outcome

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from stackproof import __version__, console
-from stackproof.cli_words import CommandGroup, RunCommand, given, run_parameters, usage_error
+from stackproof.cli.cli_words import CommandGroup, RunCommand, given, run_parameters, usage_error
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.option_values import truthy
 
@@ -78,7 +78,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
 @click.group(
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    elsewhere={"policy": "stackproof.policy_cli:policy", "verdict": "stackproof.policy_cli:verdict"},
+    elsewhere={"policy": "stackproof.cli.policy_cli:policy", "verdict": "stackproof.cli.policy_cli:verdict"},
 )
 @click.version_option(__version__, prog_name="stackproof", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -102,7 +102,7 @@ def run(ctx: click.Context, /, **_: object) -> int:
 
     around: Surroundings = ctx.obj
     chosen = options.resolve(given(ctx), around.environ, around.project)
-    run_id = import_module("stackproof.rundir").new_run_id(around.project)
+    run_id = import_module("stackproof.run.rundir").new_run_id(around.project)
     planned = plan.make(chosen, around.catalog(), around.project, run_id, caller=around.environ)
     variables = _environments(planned, around)
     if chosen.print_env:
@@ -124,7 +124,7 @@ def run(ctx: click.Context, /, **_: object) -> int:
     if form == "text":
         for line in plan_text.lines(planned):
             console.out(line)
-    outcome = import_module("stackproof.run").execute(planned)
+    outcome = import_module("stackproof.run.orchestrate").execute(planned)
     return int(outcome.exit_code)
 
 
@@ -150,8 +150,8 @@ def _passing_on(name: str, module: str, function: str, text: str) -> None:
         return int(getattr(import_module(module), function)(around.project, list(arguments)))
 
 
-_passing_on("typecheck", "stackproof.typecheck", "run", "Run mypy and keep what it said as evidence.")
-_passing_on("benchmark", "stackproof.benchmark", "run", "Time offline turns and keep the times as evidence.")
+_passing_on("typecheck", "stackproof.checks.typecheck", "run", "Run mypy and keep what it said as evidence.")
+_passing_on("benchmark", "stackproof.checks.benchmark", "run", "Time offline turns and keep the times as evidence.")
 _passing_on("verify-release", "stackproof.release", "main", "Run all that the policy lists and give one verdict.")
 
 
@@ -160,7 +160,7 @@ _passing_on("verify-release", "stackproof.release", "main", "Run all that the po
 @click.pass_context
 def setups(ctx: click.Context, as_json: bool) -> None:
     """List the named environments."""
-    from stackproof import listing  # noqa: PLC0415
+    from stackproof.cli import listing  # noqa: PLC0415
 
     if ctx.invoked_subcommand is None:
         listing.setups(ctx.obj.catalog(), as_json=as_json, environ=ctx.obj.environ)
@@ -172,7 +172,7 @@ def setups(ctx: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def show(around: Surroundings, name: str, as_json: bool) -> None:
     """Show one setup in full: variables, models, providers, the secrets it needs."""
-    from stackproof import listing  # noqa: PLC0415
+    from stackproof.cli import listing  # noqa: PLC0415
 
     listing.show_setup(around.catalog().setup(name), as_json=as_json, environ=around.environ)
 
@@ -182,7 +182,7 @@ def show(around: Surroundings, name: str, as_json: bool) -> None:
 @click.pass_obj
 def stacks(around: Surroundings, as_json: bool) -> None:
     """List the software under test, and the provider services."""
-    from stackproof import listing  # noqa: PLC0415
+    from stackproof.cli import listing  # noqa: PLC0415
 
     listing.stacks(around.catalog(), as_json=as_json, environ=around.environ)
 
@@ -192,7 +192,7 @@ def stacks(around: Surroundings, as_json: bool) -> None:
 @click.pass_obj
 def suites(around: Surroundings, as_json: bool) -> None:
     """List the sets of tests."""
-    from stackproof import listing  # noqa: PLC0415
+    from stackproof.cli import listing  # noqa: PLC0415
 
     listing.suites(around.catalog(), as_json=as_json, environ=around.environ)
 
@@ -217,7 +217,7 @@ def _environments(planned: Plan, around: Surroundings) -> dict[str, Any]:
 
 
 def _print_environments(planned: Plan, variables: Mapping[str, Any]) -> None:
-    from stackproof import listing  # noqa: PLC0415
+    from stackproof.cli import listing  # noqa: PLC0415
 
     if planned.options.json:
         shown = {key: {"tests": env.shown(), "stack": env.shown(stack=True)} for key, env in variables.items()}

@@ -14,11 +14,11 @@ from rich.progress import Progress as Bar
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.testlog import TestEntry
-from stackproof.judge import Judgement
-from stackproof.namespace import Seal
 from stackproof.plan import Cell
-from stackproof.progress import Progress
 from stackproof.recorder.mode import Mode
+from stackproof.run.judge import Judgement
+from stackproof.run.namespace import Seal
+from stackproof.run.progress import Progress
 from stackproof.stack.process import shown
 
 _PLAIN_EVERY = 15.0

@@ -1,4 +1,4 @@
-"""`python -m stackproof.cell CELL_DIR`: the process that owns the stack and the tests of one cell.
+"""`python -m stackproof.run.cell CELL_DIR`: the process that owns the stack and the tests of one cell.
 
 It is a process of its own so that it can live in a network namespace, and so that a Ctrl-C which hits everything at
 once does not take the stack away from under the tests: it tears down in order, whatever happens to its parent.
@@ -17,13 +17,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stackproof import catalog, cell_file, environment, namespace, plan, suite, writable
+from stackproof import catalog, environment, plan
 from stackproof.catalog.records import StackMode
-from stackproof.cell_log import CellLog
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile, testlog
-from stackproof.interrupts import Interrupted, Interrupts
 from stackproof.recorder.mode import Mode
+from stackproof.run import cell_file, namespace, suite, writable
+from stackproof.run.cell_log import CellLog
+from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ports, service, start, tether
 from stackproof.stack.process import Process
 

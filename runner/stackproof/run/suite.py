@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackproof.interrupts import Interrupts
 from stackproof.options import RunOptions
+from stackproof.run.interrupts import Interrupts
 from stackproof.stack.process import Process
 
 # Seconds that pytest gets to tear fixtures down and write its report after it was asked to stop.

@@ -13,7 +13,7 @@ from stackproof import console
 from stackproof.errors import ExitCode
 from stackproof.evidence import digests, git, jsonfile, typecheck
 from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState
-from stackproof.rundir import new_run_dir
+from stackproof.run.rundir import new_run_dir
 
 DEADLINE = 1800.0  # seconds; a cold cache over a large project takes minutes
 NAME = Path("checks/typecheck.json")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from stackproof import run_folder
 from stackproof.plan import RUNS
+from stackproof.run import run_folder
 
 
 def new_run_id(project: Path | None = None) -> str:

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackproof import cell_file, cell_log, namespace, run_folder, suite
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, junit, testlog
 from stackproof.evidence.cell import write_result
-from stackproof.interrupts import Interrupts
-from stackproof.judge import CellFacts, Judgement, judge
 from stackproof.plan import Cell, Plan, again
-from stackproof.progress import Progress, Tail
-from stackproof.screen import Screen
+from stackproof.run import cell_file, cell_log, namespace, run_folder, suite
+from stackproof.run.interrupts import Interrupts
+from stackproof.run.judge import CellFacts, Judgement, judge
+from stackproof.run.progress import Progress, Tail
+from stackproof.run.screen import Screen
 from stackproof.stack import lifetime
 from stackproof.stack.process import last_lines, tail
 
@@ -101,7 +101,7 @@ class CellRun:
 
     def _await(self, extra: Mapping[str, str]) -> None:
         """Start the process of the cell, show what it does, hand signals on, and see it to its end."""
-        command = [*self._seal.prefix, sys.executable, "-P", "-m", "stackproof.cell", str(self._dir)]
+        command = [*self._seal.prefix, sys.executable, "-P", "-m", "stackproof.run.cell", str(self._dir)]
         output = None if suite.talks(self._plan.options) else (self._dir / "cell.log").open("ab")
         # A session of its own: a Ctrl-C at the terminal reaches us alone, and we hand it on once.
         process = subprocess.Popen(

@@ -1,6 +1,6 @@
 """A network of one's own, with nothing but loopback in it: the kernel's proof that a replay called nobody.
 
-A cell's process is started as `unshare … -- python -m stackproof.namespace UID GID -- COMMAND`. Inside, loopback is
+A cell's process is started as `unshare … -- python -m stackproof.run.namespace UID GID -- COMMAND`. Inside, loopback is
 brought up, the caller's own user and group ids are put back (unshare had to make it root), and the command takes over
 the process, so that its process id is the one that was started.
 """
@@ -63,7 +63,15 @@ def available(environment: Mapping[str, str]) -> Seal:
     if isolated():
         # A cell inside a sealed cell, or a container without network: there is nothing left to shut.
         return Seal(sealed=True)
-    inside = (sys.executable, "-P", "-m", "stackproof.namespace", str(os.getuid()), str(os.getgid()), "--")
+    inside = (
+        sys.executable,
+        "-P",
+        "-m",
+        "stackproof.run.namespace",
+        str(os.getuid()),
+        str(os.getgid()),
+        "--",
+    )
     reason = ""
     for options in _ways():
         prefix = ("unshare", *options, "--", *inside)

@@ -12,16 +12,17 @@ from typing import Any
 
 from rich.console import Console
 
-from stackproof import namespace, plan_text, run_folder, suite
-from stackproof.cell_run import CellOutcome, CellRun
+from stackproof import plan_text
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, junit, manifest, merge
-from stackproof.interrupts import Interrupts
-from stackproof.judge import worst
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
-from stackproof.screen import Screen
+from stackproof.run import namespace, run_folder, suite
+from stackproof.run.cell_run import CellOutcome, CellRun
+from stackproof.run.interrupts import Interrupts
+from stackproof.run.judge import worst
+from stackproof.run.screen import Screen
 
 __all__ = ["CellOutcome", "RunOutcome", "execute"]
 

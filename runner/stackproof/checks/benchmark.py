@@ -13,7 +13,7 @@ from stackproof import console
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import benchmark, digests, git, jsonfile, machine
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
-from stackproof.rundir import new_run_dir
+from stackproof.run.rundir import new_run_dir
 from stackproof.verdict import policy
 
 DEADLINE = 300.0  # seconds, for each of recording and replaying
@@ -121,7 +121,7 @@ def _line(line: BenchmarkLine, gate: float | None, width: int) -> str:
 
 def _child(what: str, folder: str) -> str | None:
     """Run one half of the workload; why it failed, None when it did not."""
-    command = [sys.executable, "-m", "stackproof.benchmark_turns", what, folder]
+    command = [sys.executable, "-m", "stackproof.checks.benchmark_turns", what, folder]
     try:
         done = subprocess.run(
             command,

@@ -1,4 +1,4 @@
-"""`python -m stackproof.benchmark_turns record|replay FOLDER`: the workload of the benchmark `turns`.
+"""`python -m stackproof.checks.benchmark_turns record|replay FOLDER`: the workload of the benchmark `turns`.
 
 It is a process of its own, so that nothing else is loaded, patched or traced while it measures. `record` lets the real
 SDK talk to a small server on the loopback interface through the recorder; `replay` answers the same turns from those

@@ -1,0 +1,1 @@
+"""Checks beside the tests, each a command of its own: types and the benchmark."""
