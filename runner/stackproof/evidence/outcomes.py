@@ -68,7 +68,13 @@ class Counts:
             "expected failures": self.xfailed,
             "unexpected passes": self.xpassed,
         }
-        return ", ".join(f"{number} {word}" for word, number in named.items() if number) or "no tests"
+        one = {"errors": "error", "expected failures": "expected failure", "unexpected passes": "unexpected pass"}
+        return (
+            ", ".join(
+                f"{number} {one.get(word, word) if number == 1 else word}" for word, number in named.items() if number
+            )
+            or "no tests"
+        )
 
 
 def count(outcomes: Iterable[Outcome], *, collected: int | None = None) -> Counts:
