@@ -55,7 +55,7 @@ FAILED = {"t.py::test_a": "failed"}
         (facts(), ExitCode.PASS, ""),
         (facts(tests={"a": "passed", "b": "skipped"}), ExitCode.PASS, ""),
         (facts(1, FAILED, exitstatus=1), ExitCode.TESTS, "1 failed"),
-        (facts(1, {"a": "error"}, exitstatus=1), ExitCode.TESTS, "1 errors"),
+        (facts(1, {"a": "error"}, exitstatus=1), ExitCode.TESTS, "1 error"),
         (facts(1, FAILED, exitstatus=1, misses=(MISS,)), ExitCode.RECORDINGS, "only recordings are at fault"),
         (facts(1, {"b": "failed"}, exitstatus=1, misses=(MISS,)), ExitCode.TESTS, "1 failed"),
         (

@@ -25,7 +25,7 @@ def test_a_test_counts_once_by_its_worse_part() -> None:
     progress.note({"event": "test", "nodeid": "a", "outcome": "passed"})
     progress.note({"event": "test", "nodeid": "a", "outcome": "error"})
     assert (progress.total, progress.done) == (2, 1)
-    assert progress.words() == "1 errors"
+    assert progress.words() == "1 error"
 
 
 def test_a_repeated_test_counts_by_its_last_attempt() -> None:
