@@ -33,6 +33,15 @@ class Kept:
     misses_told: list[int] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Missed:
+    """A line of the misses' journal: its number from 0, whose call it was, what is told."""
+
+    number: int
+    scope: str
+    message: str
+
+
 class Keeper:
     """Hooks that judge a test's calls when its teardown is over, and keep or drop what was recorded."""
 
@@ -46,7 +55,7 @@ class Keeper:
         self._calls_read = 0
         self._misses_read = 0
         self._misses_seen = 0
-        self._misses: dict[tuple[str, int], list[tuple[int, str]]] = {}
+        self._misses: dict[tuple[str, int], list[_Missed]] = {}
         self.kept = Kept()
 
     @pytest.hookimpl(wrapper=True)
@@ -76,7 +85,10 @@ class Keeper:
         self._brain.ledger.end(owner)
         missed = self._missed_by(owner)
         if missed:
-            text = "\n".join(missed)
+            text = "\n".join(dict.fromkeys(one.message for one in missed))
+            self._tracker.shared_of.setdefault(item.nodeid, set()).update(
+                one.scope for one in missed if one.scope.startswith("fixture:")
+            )
             if report.passed and not failed:
                 # Also where the test was skipped, or failed as expected: a missing recording is no reason for either.
                 report.outcome = "failed"
@@ -122,18 +134,19 @@ class Keeper:
         left = [str(entry.get("message")) for number, entry in enumerate(entries) if number not in told]
         return list(dict.fromkeys(left))
 
-    def _missed_by(self, owner: Scope) -> list[str]:
+    def _missed_by(self, owner: Scope) -> list[_Missed]:
         entries, self._misses_read = self._brain.ledger.read("misses", self._misses_read)
         for entry in entries:
             key = (str(entry.get("test_id")), int(entry.get("attempt") or 1))
             # A fixture's own attempt is not the test's: whoever set it up is told.
             if str(entry.get("scope")).startswith("fixture:"):
                 key = (key[0], self._tracker.scope_of(key[0]).attempt)
-            self._misses.setdefault(key, []).append((self._misses_seen, str(entry.get("message"))))
+            missed = _Missed(number=self._misses_seen, scope=str(entry.get("scope")), message=str(entry.get("message")))
+            self._misses.setdefault(key, []).append(missed)
             self._misses_seen += 1
-        own = self._misses.pop((owner.name, owner.attempt), ())
-        self.kept.misses_told += [number for number, _ in own]
-        return list(dict.fromkeys(message for _, message in own))
+        own = self._misses.pop((owner.name, owner.attempt), [])
+        self.kept.misses_told += [missed.number for missed in own]
+        return own
 
 
 def note_unanswered(entries: Iterable[Mapping[str, Any]], into: dict[tuple[str, int], set[str]]) -> None:

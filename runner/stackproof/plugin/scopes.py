@@ -82,7 +82,6 @@ class ScopeTracker:
         if self._item is not None:
             # The test with which a fixture ends is told what its teardown missed: the first one is over long since.
             owner = replace(owner, test_id=self._item.nodeid)
-            self.shared_of.setdefault(self._item.nodeid, set()).add(owner.name)
         scope.enter(owner)
         scope.set_process_scope(owner)
 

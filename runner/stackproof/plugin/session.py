@@ -15,7 +15,7 @@ from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
 from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
 from stackproof.recorder import install, scope
-from stackproof.recorder.transports.httpx_family import ForeignPatchError
+from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
 from stackproof.stack.handle import STACK_KEY, StackHandle
 
 # pytest's exit codes for a session that was interrupted or broke (2, 3): what its fixtures asked for is not complete.
@@ -39,6 +39,9 @@ class PluginSession:
         except ForeignPatchError as error:
             swap(self._outer)
             raise StackproofError(str(error), hint="two recorders cannot share one transport: disable one") from error
+        except UnsupportedVersionError as error:
+            swap(self._outer)
+            raise StackproofError(str(error), hint="upgrade it in the environment of the tests") from error
         self._tracker = ScopeTracker(self._brain, self._worker)
         self._keeper = Keeper(self._brain, self._tracker)
         self._journal = None if self._worker else Journal(opened.cell_dir / "tests.jsonl")

@@ -234,7 +234,11 @@ class Project:
 
     def command(self, *arguments: str) -> list[str]:
         """The command line of a pytest."""
-        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(arguments or ("tests/integration",))]
+        # Plugins that a test has no use for cost more than the test.
+        others = {"hypothesispytest": None, "anyio": None, "xdist": "-n", "rerunfailures": "--reruns"}
+        unused = [f"-pno:{name}" for name, option in others.items() if option not in arguments]
+        arguments = arguments or ("tests/integration",)
+        return [sys.executable, "-m", "pytest", "-pno:cacheprovider", *unused, *arguments]
 
     def pytest(self, mode: str, *arguments: str, stack: str = "library", **variables: str) -> Ended:
         """Run pytest in the project."""
