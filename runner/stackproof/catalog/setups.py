@@ -40,7 +40,7 @@ def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
         needs=section.texts("needs"),
         providers=_providers(section),
         service=section.text("service"),
-        rules=section.mappings("rules"),
+        rules=section.rules(),
         source=source,
     )
 

@@ -41,6 +41,6 @@ def _suite(name: str, section: Section, source: Path) -> SuiteSpec:
         description=section.required_text("description"),
         roots=roots,
         default_setup=section.required_text("default_setup"),
-        rules=section.mappings("rules"),
+        rules=section.rules(),
         source=source,
     )

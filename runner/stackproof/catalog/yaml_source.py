@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import yaml
 
 from stackproof.errors import UsageError
+from stackproof.recorder import rules
 from stackproof.suggest import did_you_mean
 
 
@@ -131,13 +132,22 @@ class Section:
         return value
 
     def mappings(self, key: str) -> tuple[Mapping[str, object], ...]:
-        """A list of mappings with free content (rules: the recorder checks them); absent is empty."""
+        """A list of mappings with free content; absent is empty."""
         value = self.data.get(key)
         if value is None:
             return ()
         if not isinstance(value, list) or not all(isinstance(item, LinedDict) for item in value):
             self._wrong(key, "a list of mappings", value)
         return tuple(plain(item) for item in value)
+
+    def rules(self) -> tuple[Mapping[str, object], ...]:
+        """The rules on volatile request fields, as the recorder knows them; absent is empty."""
+        found = self.mappings("rules")
+        try:
+            rules.check(found)
+        except ValueError as error:
+            self.fail(f"{self.what}: {error}", key="rules")
+        return found
 
     def section(self, key: str, what: str) -> Section | None:
         """The mapping below `key`, or None when absent."""
