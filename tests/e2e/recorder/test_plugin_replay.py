@@ -171,7 +171,6 @@ class TestIt:
     assert project.pytest("record", "tests/integration").code == 0
     for arguments in (
         ("tests",),
-        ("tests/integration/deep",),
         ("tests/integration/deep/test_deep.py",),
         ("tests/integration/deep/test_deep.py::TestIt::test_one[a b]",),
         ("-k", "test_one"),

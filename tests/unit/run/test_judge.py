@@ -69,6 +69,11 @@ FAILED = {"t.py::test_a": "failed"}
         (facts(unused=2), ExitCode.PASS, ""),
         (facts(unused=2, strict=True), ExitCode.RECORDINGS, "2 recordings of tests that passed were not used"),
         (facts(6, exitstatus=6, unused=2, strict=True), ExitCode.RECORDINGS, "were not used"),
+        (
+            facts(6, exitstatus=6, misses=(MISS,)),
+            ExitCode.RECORDINGS,
+            "the tests passed, yet 1 provider call had no recording",
+        ),
         (facts(0, {}), ExitCode.NOTHING_RAN, "no test has a result"),
         (facts(0, {"a": "skipped"}), ExitCode.NOTHING_RAN, "nothing ran: 1 skipped"),
         (facts(5, {}, exitstatus=5), ExitCode.NOTHING_RAN, "no test was collected"),
