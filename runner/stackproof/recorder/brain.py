@@ -15,6 +15,7 @@ from .ledger import Ledger
 from .miss import Miss
 from .mode import Mode
 from .normalise import Ids
+from .patching import LIBRARIES
 from .providers import Providers, Target, is_below
 from .realids import Outgoing, RealIds
 from .scope import Scope
@@ -391,6 +392,6 @@ def _without_scope(call: Call) -> Miss:
         why = "it was made outside of any test's context while a test's request was being served"
     text = (
         f"no scope for {call.form['method']} {call.form['path']} of {call.form['provider']}: {why}\n"
-        f"  send requests to the stack through httpx or httpx2, or start threads and tasks within the request"
+        f"  send requests to the stack through {LIBRARIES}, or start threads and tasks within the request"
     )
     return Miss(kind="no-scope", text=text)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from . import announce, scope
 from .brain import Brain
 from .mode import Mode
+from .patching import LIBRARIES
 
 _LOOPBACK_NAMES = frozenset({"::1", "localhost", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 _LOOPBACK_PREFIXES = ("127.", "::ffff:127.")
@@ -194,7 +195,7 @@ def _refuse(brain: Brain, host: str, port: Any) -> None:
     text = (
         f"a connection to {where} was blocked in replay (test {whose['test_id'] or 'none'})\n"
         "  nothing may leave the process in replay; a provider is replayed when its URL is known to the setup "
-        "(`providers`) and called through httpx or httpx2"
+        f"(`providers`) and called through {LIBRARIES}"
     )
     brain.ledger.note("misses", {**whose, "kind": "network", "message": text, "request": None})
     brain.ledger.note("calls", {"kind": "missed", "reason": "network", "host": where, **whose})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
@@ -11,7 +12,6 @@ from . import guard, hooks, scope, threads
 from .brain import Brain
 from .mode import Mode
 from .settings import Settings
-from .transports import httpx_family
 
 # Installations nest: the innermost brain is asked, the patches are made once.
 _brains: list[Brain] = []
@@ -38,7 +38,8 @@ def suspended() -> Iterator[None]:
 def install(settings: Settings, environ: Mapping[str, str] | None = None) -> Brain:
     """Start to record or replay in this process, as `settings` say. Undo with `uninstall`.
 
-    In live mode nothing is patched. ForeignPatchError when another tool has replaced the same methods.
+    In live mode nothing is patched. InstallError when another tool has replaced the same methods, or a library is too
+    old; a library that is imported later raises it from its import.
     """
     brain = Brain(settings, os.environ if environ is None else environ)
     if settings.mode is not Mode.LIVE:
@@ -73,15 +74,30 @@ def installed(settings: Settings, environ: Mapping[str, str] | None = None) -> I
 
 
 def _patch() -> None:
-    def patch_httpx(module: ModuleType) -> None:
-        _undo.append(httpx_family.install(module, active))
-
-    def patch_uvloop(module: ModuleType) -> None:
-        _undo.append(guard.watch_uvloop(module))
-
     _undo.append(threads.carry())
     _undo.append(guard.watch(active))
-    _undo.append(hooks.on_import({"httpx": patch_httpx, "httpx2": patch_httpx, "uvloop": patch_uvloop}))
+    _undo.append(
+        hooks.on_import(
+            {
+                "httpx": _intercept("httpx_family"),
+                "httpx2": _intercept("httpx_family"),
+                "aiohttp": _intercept("aiohttp_client"),
+                "urllib3": _intercept("urllib3_pool"),
+                "botocore.endpoint": _intercept("botocore_waits"),
+                "uvloop": lambda module: _undo.append(guard.watch_uvloop(module)),
+            }
+        )
+    )
+
+
+def _intercept(transport: str) -> hooks.Hook:
+    """Hand a library, once it is there, to the module below `transports` that knows it. Until then, load neither."""
+
+    def put_in(module: ModuleType) -> None:
+        known = importlib.import_module(f".transports.{transport}", __package__)
+        _undo.append(known.install(module, active))
+
+    return put_in
 
 
 def _restore() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from stackproof.recorder import install
 from stackproof.recorder.mode import Mode
-from stackproof.recorder.transports.httpx_family import ForeignPatchError
+from stackproof.recorder.patching import ForeignPatchError
 
 if TYPE_CHECKING:
     from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider

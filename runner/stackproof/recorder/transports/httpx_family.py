@@ -17,37 +17,37 @@ from typing import Any
 
 from .. import announce
 from ..brain import Answer, Brain, Decision, Later, PassThrough, Record, Request
+from ..failures import Kind, kind_of
+from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
 
-_MARK = "__stackproof__"
+# The one that clients were first written for that the tests run on; httpx2 had all of it from its first release.
+LOWEST = {"httpx": (0, 25), "httpx2": (2, 0)}
 _POLL = 0.02
 # Seconds that a relay gets to learn that its own client has left, before reading on counts as a miss.
 _LEAVING = 2.0
 # Only what the standard library can undo: the body has to be read while it passes.
 _ENCODINGS = "gzip, deflate"
-# Exception classes by name, as both libraries have them; anything else is told as the nearest.
-_KINDS = (
-    "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout", "ConnectError", "ReadError", "WriteError",
-    "CloseError", "RemoteProtocolError", "LocalProtocolError", "UnsupportedProtocol", "ProxyError", "DecodingError",
-)  # fmt: skip
-
-
-class ForeignPatchError(Exception):
-    """Another tool has replaced the same method: with two recorders a call would be answered by either."""
+# What only other libraries tell apart; every other kind is the name of a class here.
+_NEAREST = {
+    Kind.NAME_RESOLUTION: "ConnectError",
+    Kind.TLS: "ConnectError",
+    Kind.TOTAL_TIMEOUT: "ReadTimeout",
+}
 
 
 def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[[], None]:
     """Put the interception into `module` (httpx or httpx2); returns the undo. Asks `active()` on each call.
 
-    ForeignPatchError names another tool that patched the same place. A module that is an alias of one already patched
+    UnsupportedVersionError and ForeignPatchError say why not. A module that is an alias of one already patched
     (`httpx2.alias_httpx()`) is left as it is.
     """
+    # Under the name of the other, `alias_httpx()` shows httpx2: it knows its own name.
+    require_version(module, LOWEST.get(module.__name__, (0,)))
     sync_class, async_class = module.HTTPTransport, module.AsyncHTTPTransport
     handle, handle_async = sync_class.handle_request, async_class.handle_async_request
     for name, method in (("handle_request", handle), ("handle_async_request", handle_async)):
-        origin = _origin(method)
-        if origin.partition(".")[0] not in ("httpx", "httpx2") and not hasattr(method, _MARK):
-            raise ForeignPatchError(f"{module.__name__}'s transport method {name} is already replaced by {origin}")
+        require_own(method, f"{module.__name__}'s transport method {name}", "httpx", "httpx2")
     wire = _Wire(module)
 
     @functools.wraps(handle)
@@ -74,12 +74,12 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
             decision = decision.poll() or decision
         return await wire.asynchronous(decision, request, functools.partial(handle_async, self))
 
-    setattr(handle_request, _MARK, True)
-    setattr(handle_async_request, _MARK, True)
+    setattr(handle_request, MARK, True)
+    setattr(handle_async_request, MARK, True)
     # Each for itself: where a tool that wraps ours is still in place, or put ours back, the other method is original.
-    if not hasattr(handle, _MARK):
+    if not hasattr(handle, MARK):
         sync_class.handle_request = handle_request
-    if not hasattr(handle_async, _MARK):
+    if not hasattr(handle_async, MARK):
         async_class.handle_async_request = handle_async_request
 
     def undo() -> None:
@@ -90,12 +90,6 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
             async_class.handle_async_request = handle_async
 
     return undo
-
-
-def _origin(method: Any) -> str:
-    """The module in which a method was really written: `functools.wraps` copies every name but this one."""
-    code_of = getattr(method, "__globals__", None)
-    return str(code_of["__name__"] if code_of is not None else type(method).__module__)
 
 
 async def _pause(seconds: float) -> None:
@@ -293,8 +287,7 @@ class _Wire:
         )
 
     def exception(self, answer: Answer, request: Any) -> Exception:
-        told = answer.exception or {}
-        kind = told.get("kind", "")
-        name = kind if kind in _KINDS else "ConnectError" if answer.status is None else "ReadError"
-        error: Exception = getattr(self._module, name)(told.get("message", ""), request=request)
+        kind = kind_of(answer.exception, has_head=answer.status is not None)
+        message = (answer.exception or {}).get("message", "")
+        error: Exception = getattr(self._module, _NEAREST.get(kind, kind.value))(message, request=request)
         return error

@@ -1,0 +1,133 @@
+"""Bodies for aiohttp: stream readers that get one chunk each time their reader has to wait, so that edges are kept.
+
+aiohttp's own hands out whatever its buffer holds: fed ahead of whoever reads, it would fold recorded chunks into one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from types import ModuleType
+from typing import Any
+
+from ..brain import Answer
+from .aiohttp_failures import Failures
+
+# Seconds that a relay gets to learn that its own client has left, before reading on counts as a miss.
+_LEAVING = 2.0
+
+
+class _Protocol:
+    """What a stream reader tells the connection that fills it. There is none to slow down."""
+
+    connected = True
+    _reading_paused = False
+
+    def pause_reading(self) -> None:
+        """Asked when the buffer is full."""
+
+    def resume_reading(self, **_options: Any) -> None:
+        """Asked when the buffer has room."""
+
+
+def make_readers(module: ModuleType, failures: Failures) -> tuple[type, type]:
+    """Two subclasses of aiohttp's StreamReader: (answer, request, limit) and (live reader, take, limit)."""
+
+    class Reader(module.StreamReader):  # type: ignore[misc, name-defined]
+        """Pulls where aiohttp's own waits to be fed."""
+
+        def __init__(self, limit: int) -> None:
+            super().__init__(_Protocol(), limit, loop=asyncio.get_running_loop())
+            self._left = asyncio.Event()
+
+        async def _pull(self) -> bytes:
+            """The next chunk, or nothing at the end."""
+            raise NotImplementedError
+
+        async def _wait(self, func_name: str) -> None:  # noqa: ARG002 - aiohttp's signature
+            chunk = await self._pull()
+            if chunk:
+                if self._http_chunk_splits is None and not self.total_bytes:
+                    self.begin_http_chunk_receiving()
+                self.feed_data(chunk)
+                if self._http_chunk_splits is not None:
+                    self.end_http_chunk_receiving()
+            else:
+                self.feed_eof()
+
+        async def wait_eof(self) -> None:
+            while not self.is_eof():
+                await self._wait("wait_eof")
+
+        def set_exception(self, exc: BaseException, *args: Any) -> None:
+            # How a response that is closed or released tells its body.
+            self._left.set()
+            super().set_exception(exc, *args)
+
+    class Replayed(Reader):
+        """A recorded body."""
+
+        def __init__(self, answer: Answer, request: Any, limit: int) -> None:
+            super().__init__(limit)
+            self._chunks = iter(answer.chunks)
+            self._answer, self._request = answer, request
+
+        async def _pull(self) -> bytes:
+            chunk = next(self._chunks, b"")
+            if chunk:
+                return chunk
+            if self._answer.read_on is not None:
+                await self._until_left()
+            error: BaseException | None = None
+            if self._answer.exception is not None:
+                error = failures.rebuild(self._answer.exception, self._request, has_head=True)
+            elif self._answer.read_on is not None and not self._left.is_set():
+                error = module.ClientPayloadError(self._answer.read_on())
+            if error is not None:
+                self.set_exception(error)
+                raise error
+            return b""
+
+        async def _until_left(self) -> None:
+            # A relay reads ahead of its client: it learns that the client has left a moment after the last event.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._left.wait(), _LEAVING)
+
+    class Teed(Reader):
+        """A live body on its way to the caller, with the take listening."""
+
+        def __init__(self, source: Any, take: Any, limit: int) -> None:
+            super().__init__(limit)
+            self._source, self._take = source, take
+            self._ready: deque[bytes] = deque()
+            if source.at_eof():  # of an answer without a body nobody reads the end
+                self._ready.extend(take.end())
+                if not self._ready:
+                    self.feed_eof()
+
+        async def _pull(self) -> bytes:
+            while not self._ready:
+                if self._source.at_eof():
+                    self._ready.extend(self._take.end())
+                    return self._ready.popleft() if self._ready else b""
+                # A cancelled wait is not the end: whoever limits the time for one read may read on.
+                try:
+                    chunk, _ = await self._source.readchunk()
+                    self._ready.extend(self._take.feed(chunk))
+                except Exception as error:
+                    self._take.fail(failures.tell(error))
+                    failed = failures.undecodable(error)
+                    self.set_exception(failed)
+                    raise failed from error
+            return self._ready.popleft()
+
+        def set_exception(self, exc: BaseException, *args: Any) -> None:
+            self._take.close()
+            super().set_exception(exc, *args)
+
+        def __del__(self) -> None:
+            # A cancelled caller may never have read, nor closed: whoever waits for calls in flight learns it here.
+            self._take.close()
+
+    return Replayed, Teed
