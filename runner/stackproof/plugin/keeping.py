@@ -18,7 +18,7 @@ from stackproof.recorder.scope import Scope
 
 # A server learns that a stream was closed, and does what it put off until its answer was out, after the test has ended.
 _IN_FLIGHT = 5.0
-_OPEN_TAKES = 0.5
+OPEN_TAKES = 0.5
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Keeper:
         failed = self._failed.pop(item.nodeid, True)
         kept_back = self._kept_back.pop(item.nodeid, True)
         self._brain.ledger.wait_for_serving(owner, _IN_FLIGHT)
-        self._brain.settle(_OPEN_TAKES if self._brain.settings.mode.records else 0.0)
+        self._brain.settle(OPEN_TAKES if self._brain.settings.mode.records else 0.0, owner.name)
         in_flight = self._brain.ledger.wait_for_calls(owner, _IN_FLIGHT) if self._brain.settings.mode.records else 0
         self._brain.ledger.end(owner)
         missed = self._missed_by(owner)

@@ -109,6 +109,9 @@ class PluginSession:
             return None
         self._finished = True
         kept = self._keeper.kept
+        if self._brain.settings.mode.records:
+            # What wider fixtures left open: nobody will read it on.
+            self._brain.settle(keeping.OPEN_TAKES)
         if self._journal is None:
             self._brain.ledger.note("kept", asdict(kept))
             return None

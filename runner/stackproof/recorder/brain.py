@@ -82,7 +82,7 @@ class Brain:
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
         self._secrets = redact.known_values(settings.secrets, environ)
         self._real_ids = RealIds(self.ledger)
-        self._open: set[Take] = set()  # strong, so that a call whose caller forgot it still settles
+        self._open: dict[Take, str] = {}  # strong, so that a call whose caller forgot it still settles
         self._last_of_stack: dict[str, int] = {}
 
     def ask(self, request: Request) -> Decision:
@@ -255,11 +255,11 @@ class Brain:
             try:
                 self._keep(call, ordinal, take.ids, response, started)
             finally:
-                self._open.discard(take)
+                self._open.pop(take, None)
                 self.ledger.done(token)
 
         take = Take(Ids(call.identity.request, ordinal, outgoing.known), on_end)
-        self._open.add(take)
+        self._open[take] = call.scope.name
         return Record(take=take, url=outgoing.url, body=outgoing.body)
 
     def _after_other(self, call: Call, ordinal: int, outgoing: Outgoing) -> Later:
@@ -361,15 +361,18 @@ class Brain:
             file=sys.stderr,
         )
 
-    def settle(self, wait: float) -> int:
-        """Close takes of this process that nobody will read on; how many there were after waiting."""
+    def settle(self, wait: float, scope_name: str | None = None) -> int:
+        """Close takes of this process (of one scope, or all) that nobody will read on; how many after waiting."""
         deadline = time.monotonic() + wait
-        while self._open and time.monotonic() < deadline:
+        while (left := self._open_in(scope_name)) and time.monotonic() < deadline:
             time.sleep(0.01)
-        left = list(self._open)  # one step: other threads go on adding
         for take in left:
             take.close()
         return len(left)
+
+    def _open_in(self, scope_name: str | None) -> list[Take]:
+        # Copied in one step: other threads go on adding.
+        return [take for take, name in list(self._open.items()) if scope_name in (None, name)]
 
 
 def _headers_of(response: Response) -> dict[str, str]:

@@ -3,7 +3,7 @@
 `format` 1:
     format, test_id, scope,
     request  {provider, method, url, path, query, endpoint, model, headers, body}
-    response {status, headers, is_streaming, framing?, body | events, complete, is_exception, exception}
+    response {status, headers, is_streaming, framing?, body + cut? | events, complete, is_exception, exception}
     rules, provenance {recorded_at, server, sdk, recorded_with, model?, synthetic?, synthetic_weights?},
     id_normalization_mapping
 A body is null or an object with one key that says how it is kept: `json`, `text`, `base64`, `form`, `multipart`,
@@ -135,7 +135,7 @@ def write(path: str, recording: Recording) -> bool:
 def _essence(recording: Recording) -> str:
     """What makes two recordings equal: not who recorded it and when, nor where the network cut it this time."""
     essence = {key: value for key, value in recording.items() if key not in _VOLATILE}
-    response = dict(essence["response"])
+    response = {key: value for key, value in essence["response"].items() if key != "cut"}
     if "events" in response:
         response["events"] = [
             {key: value for key, value in event.items() if key not in ("cut", "joined")} for event in response["events"]
@@ -213,7 +213,7 @@ def chunks_of(response: dict[str, Any]) -> Iterator[bytes]:
     if framing is None:
         whole = decode_body(response["body"])
         if whole:
-            yield whole
+            yield from cut_at(whole, response.get("cut", ()))
         return
     pending = b""
     for event in response["events"]:

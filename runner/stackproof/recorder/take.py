@@ -45,6 +45,7 @@ class Take:
         self._splitter: events.Splitter | None = None
         self._events: list[dict[str, Any]] = []
         self._body = bytearray()
+        self._edges: list[int] = []  # where chunks ended in a body that is no stream of events
         self._cut: list[int] = []  # where chunks ended inside the event that is not complete yet
         self._next_joined = False  # whether that event began in the chunk that its predecessor ended in
 
@@ -71,6 +72,7 @@ class Take:
             return []  # beyond the terminal event there is nothing, however the network cut what followed it
         if self._splitter is None:
             self._body += data
+            self._edges.append(len(self._body))
             return [] if self._is_json else [data]
         released: list[bytes] = []
         complete = self._splitter.feed(data)
@@ -166,6 +168,9 @@ class Take:
             response["events"] = self._events
         else:
             response["body"] = encode_body(self._content_type, bytes(self._body))
+            # A JSON body is rewritten as a whole; others reach the caller in the network's chunks.
+            if not self._is_json and len(self._edges) > 1:
+                response["cut"] = self._edges[:-1]
         response["complete"] = complete
         response["is_exception"] = exception is not None
         response["exception"] = dict(exception) if exception is not None else None
