@@ -104,6 +104,7 @@ class LoopbackProvider:
     script: Script = lambda wire: wire.json({"ok": True})
     asked: list[Asked] = field(default_factory=list)
     left: threading.Event = field(default_factory=threading.Event)
+    stop: Callable[[], None] = lambda: None  # listen no longer
 
     @property
     def url(self) -> str:
@@ -162,11 +163,16 @@ def provider() -> Iterator[LoopbackProvider]:
                 threads.append(thread)
                 thread.start()
 
+    def stop() -> None:
+        with contextlib.suppress(OSError):  # stopped before
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
     acceptor = threading.Thread(target=accept, daemon=True)
     acceptor.start()
+    listening.stop = stop
     yield listening
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
+    stop()
     for connection in list(open_connections):
         with contextlib.suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
