@@ -26,7 +26,7 @@ _QUERY_NAMES = _FIELD_NAMES | {"key", "sig", "signature", "token"}
 RESPONSE_HEADERS = frozenset(
     {
         "allow", "content-disposition", "content-encoding", "content-type", "location", "retry-after",
-        "retry-after-ms", "www-authenticate", "x-should-retry",
+        "retry-after-ms", "www-authenticate", "x-amzn-errortype", "x-should-retry",
     }
 )  # fmt: skip
 
