@@ -235,6 +235,7 @@ def _settings(
         header=cell.stack.header,
         stack_url=base_url,
         stack_type=cell.mode.stack_type,
+        id_hook=cell.stack.id_hook,
         record_errors=options.record_errors,
         strict=options.strict,
         command=command_stem(cell, options),

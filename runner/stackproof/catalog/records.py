@@ -100,6 +100,7 @@ class StackSpec:
     python_path: folders put in front of the import path. app: `module:factory`, called without arguments, returns an
     ASGI application (library mode). command: argv with the templates {python}, {host} and {port} (server mode).
     under_exec: the command is started through `stackproof exec`. header: the request header that carries the test id.
+    id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).
     port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
     variables: `STACKPROOF_…` name -> the name that the stack has for it.
     """
@@ -115,6 +116,7 @@ class StackSpec:
     readiness: ReadinessSpec = ReadinessSpec()
     env: Mapping[str, str] = field(default_factory=dict)
     header: str = "X-Provider-Data"
+    id_hook: str | None = None
     port: int | None = None
     url: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)

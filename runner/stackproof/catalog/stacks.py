@@ -9,7 +9,7 @@ from stackproof.catalog.records import ReadinessSpec, StackMode, StackSpec
 from stackproof.catalog.yaml_source import Section, read
 from stackproof.suggest import did_you_mean
 
-_APP = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 # A stack that is running already is named by its URL, not by a file.
 _MODES = tuple(mode.value for mode in StackMode if mode is not StackMode.REMOTE)
 
@@ -28,6 +28,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "readiness",
         "env",
         "header",
+        "id_hook",
         "port",
         "variables",
     )
@@ -43,12 +44,19 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         readiness=readiness(section),
         env=section.text_map("env"),
         header=section.text("header") or "X-Provider-Data",
+        id_hook=section.text("id_hook"),
         port=section.integer("port", minimum=1),
         variables=section.text_map("variables"),
         source=path,
     )
-    if spec.app is not None and not _APP.fullmatch(spec.app):
+    if spec.app is not None and not _PLACE.fullmatch(spec.app):
         section.fail(f"'app' of {section.what} must be written module:factory, not {spec.app!r}", key="app")
+    if spec.id_hook is not None and not _PLACE.fullmatch(spec.id_hook):
+        text = f"'id_hook' of {section.what} must be written module:function, not {spec.id_hook!r}"
+        section.fail(text, key="id_hook")
+    if spec.id_hook is not None and not spec.under_exec and StackMode.SERVER in spec.modes:
+        text = f"'id_hook' of {section.what} needs the recorder in the server, and 'under_exec' is false"
+        section.fail(text, key="id_hook")
     if StackMode.LIBRARY in spec.modes and spec.app is None:
         section.fail(f"{section.what} supports library mode and lacks 'app'", key="modes")
     if StackMode.SERVER in spec.modes and not spec.command:

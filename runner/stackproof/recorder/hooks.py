@@ -62,14 +62,18 @@ def on_import(hooks: dict[str, Hook]) -> Callable[[], None]:
     """Call each hook now if its module is loaded, else when it will be; returns the undo for those still waiting."""
     finder = Finder(hooks)
     sys.meta_path.insert(0, finder)
-    for name, hook in hooks.items():
-        module = sys.modules.get(name)
-        # A module in the middle of its import is called back by its loader, if that is ours, or is not there yet.
-        if module is not None and not getattr(module.__spec__, "_initializing", False):
-            hook(module)
 
     def undo() -> None:
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
 
+    try:
+        for name, hook in hooks.items():
+            module = sys.modules.get(name)
+            # A module in the middle of its import is called back by its loader, if that is ours, or is not there yet.
+            if module is not None and not getattr(module.__spec__, "_initializing", False):
+                hook(module)
+    except BaseException:
+        undo()
+        raise
     return undo

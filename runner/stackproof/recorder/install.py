@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 
-from . import guard, hooks, scope, threads
+from . import guard, hooks, ids, scope, threads
 from .brain import Brain
 from .mode import Mode
 from .settings import Settings
@@ -16,6 +16,7 @@ from .settings import Settings
 # Installations nest: the innermost brain is asked, the patches are made once.
 _brains: list[Brain] = []
 _undo: list[Callable[[], None]] = []
+_take_back_ids: dict[Brain, Callable[[], None]] = {}
 _suspended = 0
 
 
@@ -44,19 +45,22 @@ def install(settings: Settings, environ: Mapping[str, str] | None = None) -> Bra
     brain = Brain(settings, os.environ if environ is None else environ)
     if settings.mode is not Mode.LIVE:
         _brains.append(brain)
-        if not _undo:
-            try:
+        try:
+            if not _undo:
                 _patch()
-            except BaseException:
-                _brains.pop()
-                _restore()
-                raise
+            if settings.id_hook:
+                _take_back_ids[brain] = ids.hand_over(settings.id_hook, active)
+        except BaseException:
+            uninstall(brain)
+            raise
     return brain
 
 
 def uninstall(brain: Brain) -> None:
     """Take one installation back; the last one restores everything that was patched."""
     brain.ledger.close()
+    if brain in _take_back_ids:
+        _take_back_ids.pop(brain)()
     if brain in _brains:
         _brains.remove(brain)
     if not _brains:

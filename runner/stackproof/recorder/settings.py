@@ -44,6 +44,7 @@ class Settings:
     header: str = "X-Provider-Data"
     stack_url: str | None = None
     stack_type: str = "library_client"
+    id_hook: str | None = None
     record_errors: bool = False
     strict: bool = False
     command: str = ""

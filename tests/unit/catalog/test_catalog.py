@@ -62,7 +62,7 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
         "stacks/shop/stack.yaml",
         "description: a shop\nmodes: [library, server]\npython_path: [src]\napp: shop.app:make\n"
         "command: ['{python}', -m, shop, --port, '{port}']\nreadiness: {path: /up, timeout: 3}\n"
-        "variables: {STACKPROOF_SETUP: SHOP_SETUP}\nheader: X-Shop\n",
+        "variables: {STACKPROOF_SETUP: SHOP_SETUP}\nheader: X-Shop\nid_hook: shop.core.ids:set_id_override\n",
     )
     (tmp_path / "stacks/shop/src").mkdir()
     write(
@@ -77,6 +77,7 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
     assert stack.python_path == (tmp_path / "stacks/shop/src",)
     assert (stack.readiness.path, stack.readiness.status, stack.readiness.timeout) == ("/up", 200, 3.0)
     assert stack.port is None
+    assert stack.id_hook == "shop.core.ids:set_id_override"
     service = found.service("tiny")
     assert service.api_path == "/v1"
     assert service.models == {"m": {"synthetic_weights": True, "sha256": "00"}}
@@ -89,6 +90,15 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
         ("description: x\nmodes: [server]\n", ":2: stack 'shop' supports server mode and lacks 'command'"),
         ("description: x\nmodes: [library]\n", ":2: stack 'shop' supports library mode and lacks 'app'"),
         ("description: x\nmodes: [docker]\napp: shop\n", ":3: 'app' of stack 'shop' must be written module:factory"),
+        (
+            "description: x\nmodes: [docker]\nid_hook: shop.ids\n",
+            ":3: 'id_hook' of stack 'shop' must be written module:function, not 'shop.ids'",
+        ),
+        ("description: x\nmodes: [docker]\nid_hook: [a]\n", ":3: 'id_hook' in stack 'shop' must be text"),
+        (
+            "description: x\nmodes: [server]\ncommand: [x]\nunder_exec: false\nid_hook: a:b\n",
+            ":5: 'id_hook' of stack 'shop' needs the recorder in the server, and 'under_exec' is false",
+        ),
         ("description: x\nmodes: [docker]\npython_path: [src]\n", ":3: 'python_path' of stack 'shop' names 'src'"),
         ("description: x\nmodes: [docker]\nreadiness: {path: up}\n", ":3: 'path' in 'readiness' of stack 'shop'"),
         ("description: x\nmodes: [docker]\nreadiness: {timeout: 0}\n", ":3: 'timeout' in 'readiness' of stack 'shop'"),

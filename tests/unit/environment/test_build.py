@@ -47,6 +47,7 @@ STACK = StackSpec(
         "STACKPROOF_DEBUG": "SHOP_DEBUG",
     },
     header="X-Shop",
+    id_hook="shop.ids:set_id_override",
     source=HERE,
 )
 SUITE = SuiteSpec(
@@ -292,6 +293,7 @@ def test_recorder_is_told_who_is_called_and_by_whom() -> None:
         "models": {"m": {"synthetic_weights": True}},
     }
     assert settings.header == "X-Shop"
+    assert settings.id_hook == "shop.ids:set_id_override"
     assert settings.stack_url == "http://127.0.0.1:41873"
     assert settings.command == "stackproof run --suite base --setup gpt --stack-config server:reference"
 
