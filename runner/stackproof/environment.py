@@ -46,6 +46,7 @@ _OURS = frozenset(
 # What an outer pytest tells its own workers would make a pytest inside it believe that it is one of them.
 _OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_")
 _LOOPBACK = ("localhost", "127.0.0.1")
+_NAMED = re.compile(r"\{(\w+)\}")
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
 
 
@@ -106,8 +107,10 @@ def build(
     common |= given
     placeholders: frozenset[str] = frozenset()
     if _needs_no_secret(cell):
-        placeholders = frozenset(name for name in cell.setup.secrets if not common.get(name))
+        placeholders = frozenset(name for name in cell.setup.all_secrets if not common.get(name))
         common |= dict.fromkeys(placeholders, PLACEHOLDER)
+    if cell.inference_mode is Mode.REPLAY:
+        common |= _absent(_only_for_replay(cell), common)
     common |= _ours(cell, options, project=project, run_id=run_id, cell_dir=cell_dir, base_url=base_url)
     common |= _without_proxy(common)
     common[RECORDER] = _settings(
@@ -116,7 +119,7 @@ def build(
     stack = _stack(cell, common, given, inherited, cell_dir=cell_dir, project=project, base_url=base_url)
     # In library mode the tests' process is the stack's.
     tests = stack if cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY) else common
-    secrets = frozenset(name for name in (*stack, *cell.setup.secrets) if is_secret(name, cell.setup))
+    secrets = frozenset(name for name in (*stack, *cell.setup.all_secrets) if is_secret(name, cell.setup))
     return Environment(
         tests=tests,
         stack=stack,
@@ -126,7 +129,7 @@ def build(
             name
             for name in (*stack, *common)
             if stack.get(name, common.get(name)) != caller.get(name)
-            or name in cell.setup.secrets
+            or name in cell.setup.all_secrets
             or name in cell.setup.env
         ),
     )
@@ -223,7 +226,7 @@ def _settings(
         project=str(project),
         integration_root=cell.integration_root,
         providers=tuple(_provider(spec, values) for spec in cell.setup.providers),
-        secrets=cell.setup.secrets,
+        secrets=cell.setup.all_secrets,
         rules=cell.setup.rules + cell.suite.rules,
         provenance={}
         if service is None
@@ -243,15 +246,30 @@ def _settings(
     )
 
 
+def _only_for_replay(cell: Cell) -> dict[str, str]:
+    folder = str(cell.setup.source.parent.absolute())
+    return {name: value.replace("{folder}", folder) for name, value in cell.setup.replay.items()}
+
+
 def _provider(spec: ProviderSpec, values: Mapping[str, str]) -> Provider:
-    url = values.get(spec.variable, "") if spec.variable else ""
-    prefixes = spec.prefixes
+    prefixes = tuple(filter(None, (_filled(prefix, values) for prefix in spec.prefixes)))
+    url = _with_scheme(values.get(spec.variable, "") if spec.variable else "")
     if url:
-        # Some SDKs take a bare host name.
-        url = (url if "://" in url else f"https://{url}").rstrip("/")
         parts = urlsplit(url)
         prefixes = (url, *((f"{parts.scheme}://{parts.netloc}",) if spec.origin else ()), *prefixes)
     return Provider(name=spec.name, variable=spec.variable, prefixes=tuple(dict.fromkeys(prefixes)))
+
+
+def _filled(prefix: str, values: Mapping[str, str]) -> str | None:
+    """A prefix with the values of the variables that it names; None when one is empty: it would match too much."""
+    if not all(values.get(name) for name in _NAMED.findall(prefix)):
+        return None
+    return _with_scheme(_NAMED.sub(lambda found: values[found[1]].rstrip("/"), prefix))
+
+
+def _with_scheme(url: str) -> str:
+    # Some SDKs take a bare host name.
+    return (url if not url or "://" in url else f"https://{url}").rstrip("/")
 
 
 def _stack(

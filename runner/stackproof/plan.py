@@ -146,7 +146,7 @@ def _quoted_pair(pair: str, cell: Cell) -> str:
 
 def is_secret(name: str, setup: SetupSpec) -> bool:
     """Whether a variable's value must not be shown: the setup says so, or its name does."""
-    return name in setup.secrets or _SECRET_NAME.search(name) is not None
+    return name in setup.all_secrets or _SECRET_NAME.search(name) is not None
 
 
 _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)", re.IGNORECASE)

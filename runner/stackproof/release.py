@@ -111,7 +111,7 @@ def _checked(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, 
         gates = {each.name: each.gate for each in rules.benchmarks}
         yield from benchmark.lines(benchmark.measure(project, run_dir), gates)
     known, setups = catalog.load(project), {cell.setup for cell in rules.cells}
-    names = {name for setup in setups for name in known.setup(setup).secrets}
+    names = {name for setup in setups for name in known.setup(setup).all_secrets}
     values = redact.known_values(names, environ)
     found = recordings.inspect(recording_dir(project, environ), setups, values=values)
     facts = replace(found, commit=git.state(project).commit, policy=digests.policy(project))

@@ -51,8 +51,9 @@ class ProviderSpec:
     """Who is called, and by which URLs it is known.
 
     variable: environment variable that holds the provider's base URL. origin: the bare origin of that URL
-    (scheme, host, port) belongs to the provider too, as Ollama's `/api` beside its `/v1`. prefixes: literal URL
-    prefixes that belong to it as well.
+    (scheme, host, port) belongs to the provider too, as Ollama's `/api` beside its `/v1`. prefixes: further URL
+    prefixes that belong to it; `{NAME}` in one is the value of a variable of the setup, so that a tenant's project is
+    part of the prefix and of no recording.
     """
 
     name: str
@@ -65,10 +66,11 @@ class ProviderSpec:
 class SetupSpec:
     """A named environment: provider URLs, default models, the secrets it needs.
 
-    secrets: names of environment variables. needs: further variables that a real call needs from the caller, though
-    they are no secret (a tenant's URL, a project id); the value in `env` serves in replay only. service: the provider
-    service that belongs to it, started for record and live runs. rules: rules on volatile request fields, as the
-    recorder reads them.
+    secrets: names of environment variables. optional_secrets: those of another way to sign in, which nobody is asked
+    for. needs: further variables that a real call needs from the caller, though they are no secret (a tenant's URL, a
+    project id); the value in `env` serves in replay only. replay: variables that only replay needs, where nobody gave
+    them; `{folder}` in one is the folder of the file that says so. service: the provider service that belongs to it,
+    started for record and live runs. rules: rules on volatile request fields, as the recorder reads them.
     """
 
     name: str
@@ -77,11 +79,18 @@ class SetupSpec:
     models: Mapping[ModelRole, str] = field(default_factory=dict)
     embedding_dimension: int | None = None
     secrets: tuple[str, ...] = ()
+    optional_secrets: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    replay: Mapping[str, str] = field(default_factory=dict)
     providers: tuple[ProviderSpec, ...] = ()
     service: str | None = None
     rules: tuple[Mapping[str, object], ...] = ()
     source: Path
+
+    @property
+    def all_secrets(self) -> tuple[str, ...]:
+        """Every variable of it whose value must never be written or shown."""
+        return tuple(dict.fromkeys((*self.secrets, *self.optional_secrets)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from stackproof.catalog.names import check_name
@@ -25,7 +27,9 @@ def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
         "models",
         "embedding_dimension",
         "secrets",
+        "optional_secrets",
         "needs",
+        "replay",
         "providers",
         "service",
         "rules",
@@ -37,7 +41,9 @@ def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
         models=_models(section),
         embedding_dimension=section.integer("embedding_dimension", minimum=1),
         secrets=section.texts("secrets"),
+        optional_secrets=section.texts("optional_secrets"),
         needs=section.texts("needs"),
+        replay=section.text_map("replay"),
         providers=_providers(section),
         service=section.text("service"),
         rules=section.rules(),
@@ -64,10 +70,13 @@ def _models(section: Section) -> dict[ModelRole, str]:
 
 def _providers(section: Section) -> tuple[ProviderSpec, ...]:
     inner = section.section("providers", f"'providers' of {section.what}")
-    return () if inner is None else tuple(_provider(name, item) for name, item in inner.sections("provider"))
+    if inner is None:
+        return ()
+    known = section.text_map("env")
+    return tuple(_provider(name, item, known) for name, item in inner.sections("provider"))
 
 
-def _provider(name: str, section: Section) -> ProviderSpec:
+def _provider(name: str, section: Section, known: Mapping[str, str]) -> ProviderSpec:
     section.only("variable", "origin", "prefixes")
     spec = ProviderSpec(
         name=name,
@@ -78,6 +87,14 @@ def _provider(name: str, section: Section) -> ProviderSpec:
     if spec.variable is None and not spec.prefixes:
         section.fail(f"{section.what} needs a 'variable' or 'prefixes'")
     for prefix in spec.prefixes:
-        if not prefix.startswith(("http://", "https://")):
-            section.fail(f"prefix {prefix!r} of {section.what} must start with http:// or https://", key="prefixes")
+        if not prefix.startswith(("http://", "https://", "{")):
+            section.fail(
+                f"prefix {prefix!r} of {section.what} must start with http://, https:// or {{VARIABLE}}", key="prefixes"
+            )
+        for variable in re.findall(r"\{(\w+)\}", prefix):
+            if variable not in known:
+                section.fail(
+                    f"prefix {prefix!r} of {section.what} names {variable}, which is not in 'env' of the setup",
+                    key="prefixes",
+                )
     return spec

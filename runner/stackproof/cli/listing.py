@@ -56,17 +56,19 @@ def suites(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> No
 def show_setup(spec: SetupSpec, *, as_json: bool, environ: Mapping[str, str]) -> None:
     """One setup in full; of secrets, the names and whether the caller has them, never a value."""
     if as_json:
-        print_json(facts(spec) | {"present": [name for name in spec.secrets if environ.get(name)]})
+        print_json(facts(spec) | {"present": [name for name in spec.all_secrets if environ.get(name)]})
         return
     console.out(f"{spec.name}: {spec.description}")
     for name, value in spec.env.items():
-        if name in spec.secrets:
+        if name in spec.all_secrets:
             continue
         theirs = environ.get(name)
         console.out(f"  {name}={theirs or value}" + ("   from your environment" if theirs else ""))
     for name in spec.secrets:
         default = "set by the setup" if spec.env.get(name) else "not set; replay does without"
         console.out(f"  {name}   secret, {'set in your environment' if environ.get(name) else default}")
+    for name in spec.optional_secrets:
+        console.out(f"  {name}   secret, {'set in your environment' if environ.get(name) else 'not needed'}")
     for provider in spec.providers:
         known = [*([f"the URL in {provider.variable}"] if provider.variable else []), *provider.prefixes]
         console.out(f"  provider {provider.name}: {', '.join(known)}")

@@ -82,10 +82,12 @@ def _option_row(option: Option) -> tuple[str, ...]:
 
 def _setup_rows(spec: SetupSpec) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [
-        (f"`{name}`", f"`{value}`") for name, value in spec.env.items() if name not in spec.secrets
+        (f"`{name}`", f"`{value}`") for name, value in spec.env.items() if name not in spec.all_secrets
     ]
     rows += [("secret", f"`{name}`" + (" (optional)" if spec.env.get(name) else "")) for name in spec.secrets]
+    rows += [("secret of another way to sign in", f"`{name}`") for name in spec.optional_secrets]
     rows += [("needed for real calls", f"`{name}`") for name in spec.needs]
+    rows += [("in replay only", f"`{name}` = `{value}`") for name, value in spec.replay.items()]
     rows += [(f"{role.value} model", f"`{model}`") for role, model in spec.models.items()]
     if spec.embedding_dimension is not None:
         rows.append(("embedding dimension", str(spec.embedding_dimension)))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import miss, recording, redact, rules, scope
+from . import miss, recording, redact, rules, scope, tokens
 from .identity import Identity, describe, digest
 from .interaction import VERSION, Call, Request, compose, is_model_list, reason_against
 from .ledger import Ledger
@@ -90,8 +90,8 @@ class Brain:
         if self.settings.mode is Mode.LIVE:
             return _NOTHING
         target = self.providers.match(request.url)
-        if target is None:
-            return self._not_a_provider(request)
+        if target is None or target.gives_tokens:
+            return self._not_recorded(request, target)
         call = self._call(request, target)
         if call.scope is scope.UNKNOWN:
             return self._refuse(call, 0, _without_scope(call))
@@ -128,16 +128,16 @@ class Brain:
 
     # -- who owns the call
 
-    def _not_a_provider(self, request: Request) -> Decision:
+    def _not_recorded(self, request: Request, target: Target | None) -> Decision:
         owner = scope.current()
         url = self.settings.stack_url
         if url and owner and is_below(request.url, url):
             name = self.settings.header.lower()
             value = scope.to_header(owner, request.headers.get(name), self.settings.run_dir)
             return PassThrough(headers={self.settings.header: value, "baggage": _baggage(request, owner)})
-        if self.settings.mode is Mode.REPLAY and self.providers.is_token_endpoint(request.url):
-            token = b'{"access_token":"stackproof-replay","token_type":"Bearer","expires_in":3600}'
-            return Answer(status=200, headers={"content-type": "application/json"}, chunks=(token,))
+        gives_tokens = target is not None or self.providers.is_token_endpoint(request.url)
+        if gives_tokens and self.settings.mode is Mode.REPLAY:
+            return Answer(status=200, headers={"content-type": "application/json"}, chunks=(tokens.PLACEHOLDER,))
         return _NOTHING
 
     def _owner(self) -> Scope:

@@ -15,6 +15,8 @@ _WELL_KNOWN: tuple[tuple[str, str], ...] = (
     ("gemini", "https://generativelanguage.googleapis.com"),
     ("groq", "https://api.groq.com/openai/v1"),
     ("together", "https://api.together.xyz/v1"),
+    ("together", "https://api.together.ai/v1"),
+    ("together", "https://api-inference.together.ai/v1"),
     ("fireworks", "https://api.fireworks.ai/inference/v1"),
     ("cerebras", "https://api.cerebras.ai/v1"),
     ("mistral", "https://api.mistral.ai"),
@@ -43,6 +45,8 @@ _HOST_SUFFIXES: tuple[tuple[str, str], ...] = (
 _TOKEN_HOSTS = frozenset(
     {"oauth2.googleapis.com", "login.microsoftonline.com", "iam.cloud.ibm.com", "sts.amazonaws.com"}
 )
+# Where a provider gives out tokens at its own host: Databricks, IBM's private clouds.
+_TOKEN_PATHS = ("/oidc/v1/token", "/identity/token")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +57,11 @@ class Target:
     path: str
     query: str
     shown: str
+
+    @property
+    def gives_tokens(self) -> bool:
+        """Whether this part of the provider gives out tokens: such an answer is never recorded."""
+        return self.path.endswith(_TOKEN_PATHS)
 
 
 class Providers:

@@ -2,7 +2,8 @@
 
 A rule is a mapping: `name`, one of `BUILT_IN`; `path`, where it acts instead of where it acts by itself; `repeat:
 ordinal` where requests that it makes equal may follow each other in one scope. A path is steps with a dot between:
-`name` is a key, `name[]` every item of the list there, `name[role=tool]` the items in which `role` is `tool`.
+`name` is a key, `name[]` every item of the list there, `name[role=tool]` the items in which `role` is `tool`; a dot by
+itself is the whole body.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ def acted(before: dict[str, Any], active: Sequence[Mapping[str, Any]]) -> list[M
 
 
 def _steps(path: str) -> list[tuple[str, str | None]]:
+    if path == ".":
+        return []
     found, end = [], 0
     for step in _STEP.finditer(path):
         if step.start() != end:

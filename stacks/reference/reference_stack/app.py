@@ -26,7 +26,7 @@ from reference_stack.answers import (
 )
 from reference_stack.clients import Clients, HttpClientFactory, opened
 from reference_stack.models import list_models
-from reference_stack.providers import configured
+from reference_stack.providers import NOT_SERVED, configured
 from reference_stack.relay import ClientLeftError, relay
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -140,6 +140,9 @@ def _no_number(word: str) -> None:
 def _route(request: Request, name: str) -> tuple[str, Clients, str]:
     known: dict[str, Clients] = request.state.clients
     provider, _, model = name.partition("/")
+    if provider in NOT_SERVED:
+        text = f"The model {name!r} is not served: the provider {provider!r} {NOT_SERVED[provider]}."
+        raise RefusedError(404, text, code="model_not_found")
     if provider not in known or not model:
         text = f"The model {name!r} does not exist: models are named provider/model, with a provider out of: "
         raise RefusedError(404, text + (", ".join(known) or "(none is configured)"), code="model_not_found")

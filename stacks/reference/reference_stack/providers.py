@@ -26,7 +26,10 @@ class Row:
     own_models: bool = False
 
 
-# Absent on purpose: watsonx.ai and Vertex AI, whose bearer tokens are minted from a key by another service.
+# Provider -> why the gateway does not serve it, as the end of a sentence.
+_MINTED = "takes bearer tokens that another service mints from a key, which this gateway does not do"
+NOT_SERVED = {"watsonx": _MINTED, "vertexai": _MINTED}
+
 ROWS = (
     Row(name="ollama", url="OLLAMA_URL", anthropic=True),
     Row(name="llama-cpp", url="LLAMA_CPP_URL", anthropic=True),
@@ -45,9 +48,9 @@ ROWS = (
     Row(name="bedrock", url="BEDROCK_BASE_URL", key="AWS_BEARER_TOKEN_BEDROCK"),
     Row(name="gemini", url="GEMINI_BASE_URL", key="GEMINI_API_KEY"),
     Row(name="groq", url="GROQ_URL", key="GROQ_API_KEY"),
-    Row(name="together", url="TOGETHER_BASE_URL", key="TOGETHER_API_KEY"),
-    Row(name="fireworks", url="FIREWORKS_BASE_URL", key="FIREWORKS_API_KEY"),
-    Row(name="cerebras", url="CEREBRAS_BASE_URL", key="CEREBRAS_API_KEY"),
+    Row(name="together", url="TOGETHER_URL", key="TOGETHER_API_KEY"),
+    Row(name="fireworks", url="FIREWORKS_URL", key="FIREWORKS_API_KEY"),
+    Row(name="cerebras", url="CEREBRAS_URL", key="CEREBRAS_API_KEY"),
     Row(name="llama-api", url="LLAMA_API_URL", key="LLAMA_API_KEY"),
     Row(name="databricks", url="DATABRICKS_HOST", key="DATABRICKS_TOKEN", openai_path="/serving-endpoints"),
 )
@@ -66,7 +69,12 @@ class Provider:
 
 def configured(environ: Mapping[str, str]) -> tuple[Provider, ...]:
     """The providers whose URL is set, in the order of ROWS."""
-    return tuple(_provider(row, url, environ) for row in ROWS if (url := environ.get(row.url, "").rstrip("/")))
+    return tuple(_provider(row, url, environ) for row in ROWS if (url := _url(environ.get(row.url, ""))))
+
+
+def _url(value: str) -> str:
+    # Databricks writes its host without a scheme.
+    return (value if not value or "://" in value else f"https://{value}").rstrip("/")
 
 
 def _provider(row: Row, url: str, environ: Mapping[str, str]) -> Provider:

@@ -64,8 +64,14 @@ CASES = [
     pytest.param("a: [\n", "stacks/setups.yaml:2: expected the node content, but found", id="no YAML"),
     pytest.param(
         "a:\n  description: x\n  providers:\n    p: {variable: U, prefixes: [api.example.com]}\n",
-        "stacks/setups.yaml:4: prefix 'api.example.com' of provider 'p' must start with http:// or https://",
+        "stacks/setups.yaml:4: prefix 'api.example.com' of provider 'p' must start with http://, https:// or "
+        "{VARIABLE}",
         id="prefix without scheme",
+    ),
+    pytest.param(
+        "a:\n  description: x\n  env: {U: http://x}\n  providers:\n    p: {variable: U, prefixes: ['{U}/{TENANT}']}\n",
+        "stacks/setups.yaml:5: prefix '{U}/{TENANT}' of provider 'p' names TENANT, which is not in 'env' of the setup",
+        id="prefix of an unknown variable",
     ),
     pytest.param(
         "a:\n  description: x\n  providers:\n    p: {origin: true}\n",

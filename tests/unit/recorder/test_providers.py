@@ -119,6 +119,16 @@ def test_token_endpoints(url: str) -> None:
     assert TOLD.match(url) is None
 
 
+@pytest.mark.parametrize(
+    ("path", "gives"),
+    [("/oidc/v1/token", True), ("/identity/token", True), ("/v1/tokens", False), ("/v1/chat/completions", False)],
+)
+def test_a_provider_may_give_out_tokens_at_its_own_host(path: str, gives: bool) -> None:
+    found = TOLD.match(f"https://w.cloud.databricks.com{path}")
+    assert found is not None
+    assert found.gives_tokens is gives
+
+
 def test_other_hosts_give_out_no_tokens() -> None:
     assert not Providers.is_token_endpoint("https://sts.example.org/")
 

@@ -81,6 +81,8 @@ def test_names_that_are_dropped_are_dropped_in_their_place_only() -> None:
     assert _apply(value, "bedrock") == {key: item for key, item in value.items() if key != "stream_options"}
     assert _apply(value, "project_id")["extra_body"] == {"k": 1}
     assert _apply(value, "project_id")["project_id"] == "p"
+    top = _apply(value, {"name": "project_id", "path": "."})
+    assert top == {key: item for key, item in value.items() if key != "project_id"}
 
 
 def test_a_path_narrows_a_rule() -> None:

@@ -165,3 +165,13 @@ def test_an_error_of_the_provider_within_a_stream_is_passed_on_as_an_event(gatew
     assert "connection reset" in json.loads(second.removeprefix("data: "))["error"]["message"]
     text = client.post("/v1/messages", json={**BODIES["/v1/messages"], "stream": True}).text
     assert text.strip().split("\n\n")[1].startswith("event: error\n")
+
+
+@pytest.mark.parametrize("provider", ["watsonx", "vertexai"])
+def test_a_provider_whose_tokens_are_minted_is_named_with_the_reason(gateway: Gateway, provider: str) -> None:
+    response = gateway(never).post(CHAT, json={**BODIES[CHAT], "model": f"{provider}/a/b"})
+    assert response.status_code == 404
+    assert response.json()["error"]["message"] == (
+        f"The model '{provider}/a/b' is not served: the provider {provider!r} takes bearer tokens that another service "
+        "mints from a key, which this gateway does not do."
+    )

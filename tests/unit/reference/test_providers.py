@@ -22,6 +22,7 @@ def test_names_and_variables_are_those_of_the_setups() -> None:
     for row in providers.ROWS:
         assert urls[row.name] == {row.url}
         assert row.key is None or row.key in secrets[row.name]
+    assert {row.name for row in providers.ROWS} | set(providers.NOT_SERVED) == set(urls), "served, or said why not"
 
 
 def test_a_provider_without_a_url_is_absent() -> None:
@@ -33,7 +34,7 @@ def test_urls_are_written_as_each_sdk_wants_them() -> None:
     environ = {
         "OLLAMA_URL": "http://localhost:11434/v1/",
         "ANTHROPIC_BASE_URL": "https://api.anthropic.com",
-        "DATABRICKS_HOST": "https://w.databricks.com",
+        "DATABRICKS_HOST": "w.databricks.com/",
     }
     ollama, anthropic, databricks = providers.configured(environ)
     assert (ollama.openai_url, ollama.anthropic_url) == ("http://localhost:11434/v1", "http://localhost:11434")
