@@ -72,6 +72,18 @@ class Wire:
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._connection.close()
 
+    def bare(self, status: int) -> None:
+        """Status line and headers of an answer that has no body."""
+        self._connection.sendall(f"HTTP/1.1 {status} Said\r\ncontent-length: 5\r\n\r\n".encode())
+
+    def raw(self, data: bytes) -> None:
+        """Bytes as they are."""
+        self._connection.sendall(data)
+
+    def leave(self) -> None:
+        """Close the connection in the middle of whatever is said."""
+        self._connection.shutdown(socket.SHUT_RDWR)
+
     def json(self, value: Any, status: int = 200, **headers: str) -> None:
         """A whole JSON answer."""
         self.whole(json.dumps(value).encode(), status, "application/json", **headers)
@@ -105,11 +117,12 @@ class LoopbackProvider:
     asked: list[Asked] = field(default_factory=list)
     left: threading.Event = field(default_factory=threading.Event)
     stop: Callable[[], None] = lambda: None  # listen no longer
+    host: str = "127.0.0.1"
 
     @property
     def url(self) -> str:
         """Base URL below which everything is the provider's."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http://{self.host}:{self.port}/v1"
 
 
 def _read(connection: socket.socket) -> Asked | None:
@@ -225,6 +238,10 @@ class Bench:
         with self.run(Mode.REPLAY, **more) as brain:
             yield brain
         assert len(self.provider.asked) == before, "the provider was asked in replay"
+
+    def replay_passing(self, **more: Any) -> contextlib.AbstractContextManager[Brain]:
+        """Replay, where what is asked is not the provider."""
+        return self.run(Mode.REPLAY, **more)
 
     def files(self) -> list[Path]:
         """Kept recordings."""

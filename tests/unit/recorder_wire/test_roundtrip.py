@@ -206,6 +206,64 @@ def test_a_refused_connection_replays_as_the_same_class(
     assert recorded.status is replayed.status is None
 
 
+def test_an_unknown_name_replays_as_the_same_class(bench: Bench, provider: LoopbackProvider, caller: Caller) -> None:
+    provider.host = "no-such-host.invalid"
+    with bench.record(record_errors=True):
+        recorded = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
+    with bench.replay():
+        replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
+    assert recorded.error == replayed.error == caller.errors["Unresolved"]
+    (kept,) = bench.recordings()
+    assert "no-such-host" not in json.dumps(kept), "a file names no host"
+
+
+@pytest.mark.parametrize("way", ["ResetBefore", "Disconnected"])
+def test_a_connection_that_ends_before_the_answer_replays_as_the_same_class(
+    bench: Bench, provider: LoopbackProvider, caller: Caller, way: str
+) -> None:
+    provider.script = lambda wire: wire.reset() if way == "ResetBefore" else wire.leave()
+    with bench.record(record_errors=True):
+        recorded = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
+    with bench.replay():
+        replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
+    assert recorded.error == replayed.error == caller.errors[way]
+    assert len(bench.files()) == 1
+
+
+def test_an_answer_that_ends_in_the_middle_replays_as_the_same_class(
+    bench: Bench, provider: LoopbackProvider, caller: Caller
+) -> None:
+    def script(wire: Wire) -> None:
+        wire.head(content_type=_SSE)
+        wire.chunk(b'data: {"n":0}\n\n')
+        wire.leave()
+
+    provider.script = script
+    with bench.record(record_errors=True):
+        recorded = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
+    with bench.replay():
+        replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
+    assert recorded.error == replayed.error == caller.errors["RemoteProtocolError"]
+    assert recorded.pieces == replayed.pieces == (b'data: {"n":0}\n\n',)
+
+
+def test_a_timeout_before_the_answer_replays_at_once(bench: Bench, provider: LoopbackProvider, caller: Caller) -> None:
+    over = threading.Event()
+
+    def script(wire: Wire) -> None:
+        over.wait(5)
+
+    provider.script = script
+    with bench.record(record_errors=True):
+        recorded = caller.heard("POST", f"{provider.url}/answers", content=b"ask", timeout=0.3)
+    over.set()
+    with bench.replay():
+        began = time.monotonic()
+        replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask", timeout=5.0)
+    assert recorded.error == replayed.error == caller.errors["ReadTimeout"]
+    assert time.monotonic() - began < 1
+
+
 @pytest.mark.parametrize("mode", ["record", "replay"])
 def test_a_caller_that_leaves_early_gets_what_it_read_and_no_more(
     bench: Bench, provider: LoopbackProvider, caller: Caller, mode: str

@@ -28,6 +28,7 @@ _POLL = 0.02
 _ENCODINGS = "gzip, deflate"
 # What aiohttp itself undoes, where the session does not say otherwise, or else fails on.
 _UNDONE_BY_AIOHTTP = ("gzip", "deflate", "br", "zstd")
+_REDIRECTS = (301, 302, 303, 307, 308)
 _Handler = Callable[[Any], Awaitable[Any]]
 
 
@@ -174,6 +175,8 @@ class _Wire:
         passed = take.start(response.status, headers, kept)
         self._set_head(response, response.status, [(k, v) for k, v in response.headers.items() if k.lower() in passed])
         response.content = self._teed(response.content, take, limit)
+        if response.status in _REDIRECTS:
+            await response.content.read_ahead()  # aiohttp drops it unread, at whatever point the network had got to
         return response
 
     def _answer(self, answer: Answer, asked: Any, limit: int) -> Any:

@@ -122,6 +122,14 @@ def make_readers(module: ModuleType, failures: Failures) -> tuple[type, type]:
                     raise failed from error
             return self._ready.popleft()
 
+        async def read_ahead(self) -> None:
+            """Have the whole body ready before anybody asks for it; a failure is told to who asks."""
+            pieces = []
+            with contextlib.suppress(Exception):
+                while piece := await self._pull():
+                    pieces.append(piece)
+            self._ready.extend(pieces)
+
         def set_exception(self, exc: BaseException, *args: Any) -> None:
             self._take.close()
             super().set_exception(exc, *args)
