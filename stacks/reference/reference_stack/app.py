@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,21 +14,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from reference_stack.answers import (
-    CONNECTION_ERRORS,
-    STATUS_ERRORS,
-    Dialect,
-    RefusedError,
-    error_body,
-    provider_error,
-    refusal,
-)
+from reference_stack import files, responses, vector_stores
+from reference_stack.answers import Dialect, RefusedError, error_body
+from reference_stack.asked import Handler, answering, body_of, provider_of
 from reference_stack.clients import Clients, HttpClientFactory, opened
 from reference_stack.models import list_models
-from reference_stack.providers import NOT_SERVED, configured
-from reference_stack.relay import ClientLeftError, relay
-
-Handler = Callable[[Request], Awaitable[Response]]
+from reference_stack.providers import configured
+from reference_stack.relay import relay
+from reference_stack.store import opened as opened_store
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,11 +53,6 @@ ENDPOINTS = (
         streams=False,
     ),
     Endpoint(
-        path="/v1/responses",
-        method=lambda clients: clients.openai.responses.with_streaming_response.create,
-        required=("model",),
-    ),
-    Endpoint(
         path="/v1/messages",
         method=lambda clients: _anthropic(clients).messages.with_streaming_response.create,
         required=("model", "max_tokens", "messages"),
@@ -75,16 +62,23 @@ ENDPOINTS = (
 
 
 def create_app(environ: Mapping[str, str] | None = None, http_client: HttpClientFactory | None = None) -> Starlette:
-    """The ASGI application. `environ` (default: the process's) says which providers there are."""
-    providers = configured(os.environ if environ is None else environ)
+    """The ASGI application.
+
+    `environ` (default: the process's) says which providers there are, where state is kept (REFERENCE_DB) and whose
+    embeddings vector stores use when they are not told (REFERENCE_EMBEDDING_MODEL).
+    """
+    values = os.environ if environ is None else environ
+    providers = configured(values)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        async with opened(providers, http_client) as clients:
-            yield {"clients": clients}
+        async with opened(providers, http_client) as clients, opened_store(values.get("REFERENCE_DB")) as store:
+            usual = values.get("REFERENCE_EMBEDDING_MODEL")
+            yield {"clients": clients, "store": store, "embedding_model": usual}
 
     routes = [Route("/v1/health", _health), Route("/v1/models", list_models)]
     routes += [Route(endpoint.path, _handler(endpoint), methods=["POST"]) for endpoint in ENDPOINTS]
+    routes += [*responses.ROUTES, *files.ROUTES, *vector_stores.ROUTES]
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_error})
 
 
@@ -94,59 +88,14 @@ async def _health(_: Request) -> Response:
 
 def _handler(endpoint: Endpoint) -> Handler:
     async def handle(request: Request) -> Response:
-        provider = ""
-        try:
-            body = await _body(request, endpoint.required)
-            provider, clients, model = _route(request, body["model"])
-            fields = _fields(endpoint, {**body, "model": model}, request)
-            upstream = endpoint.method(clients)(**fields)
-            streamed = endpoint.streams and body.get("stream") is True
-            return await relay(
-                upstream, dialect=endpoint.dialect, provider=provider, streamed=streamed, request=request
-            )
-        except RefusedError as error:
-            return refusal(endpoint.dialect, error)
-        except (*STATUS_ERRORS, *CONNECTION_ERRORS) as error:
-            return provider_error(endpoint.dialect, provider, error)
-        except UnicodeEncodeError:
-            text = "The request body holds half of a surrogate pair, which is no character."
-            return refusal(endpoint.dialect, RefusedError(400, text))
-        except ClientLeftError:
-            return Response(status_code=499)  # nobody reads it; the number is nginx's for this case
+        body = await body_of(request, endpoint.required)
+        provider, clients, model = provider_of(request, body["model"])
+        fields = _fields(endpoint, {**body, "model": model}, request)
+        upstream = endpoint.method(clients)(**fields)
+        streamed = endpoint.streams and body.get("stream") is True
+        return await relay(upstream, dialect=endpoint.dialect, provider=provider, streamed=streamed, request=request)
 
-    return handle
-
-
-async def _body(request: Request, required: tuple[str, ...]) -> dict[str, Any]:
-    try:
-        body = json.loads(await request.body(), parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise RefusedError(400, f"The request body is not valid JSON: {error}") from error
-    if not isinstance(body, dict):
-        raise RefusedError(400, "The request body must be a JSON object.")
-    for name in required:
-        if name not in body:
-            raise RefusedError(400, f"Missing required parameter: {name!r}.", param=name)
-    if not isinstance(body["model"], str):
-        raise RefusedError(400, "The parameter 'model' must be a string.", param="model")
-    return body
-
-
-def _no_number(word: str) -> None:
-    # Python reads NaN and Infinity, which JSON does not have and which no client could send on.
-    raise ValueError(f"{word} is not a JSON value")
-
-
-def _route(request: Request, name: str) -> tuple[str, Clients, str]:
-    known: dict[str, Clients] = request.state.clients
-    provider, _, model = name.partition("/")
-    if provider in NOT_SERVED:
-        text = f"The model {name!r} is not served: the provider {provider!r} {NOT_SERVED[provider]}."
-        raise RefusedError(404, text, code="model_not_found")
-    if provider not in known or not model:
-        text = f"The model {name!r} does not exist: models are named provider/model, with a provider out of: "
-        raise RefusedError(404, text + (", ".join(known) or "(none is configured)"), code="model_not_found")
-    return provider, known[provider], model
+    return answering(handle, dialect=endpoint.dialect)
 
 
 def _fields(endpoint: Endpoint, body: dict[str, Any], request: Request) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import httpx2
 from starlette.requests import Request
@@ -21,11 +21,29 @@ class ClientLeftError(Exception):
     """Nobody waits for the answer any more."""
 
 
-async def relay(upstream: Any, *, dialect: Dialect, provider: str, streamed: bool, request: Request) -> Response:
+class Rewriting(Protocol):
+    """What to make of a provider's answer before it is passed on."""
+
+    async def whole(self, content: bytes) -> bytes:
+        """Of a body that came in one piece."""
+
+    def pieces(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Of a streamed body."""
+
+
+async def relay(
+    upstream: Any,
+    *,
+    dialect: Dialect,
+    provider: str,
+    streamed: bool,
+    request: Request,
+    rewriting: Rewriting | None = None,
+) -> Response:
     """Open `upstream` (what an SDK's `.with_streaming_response` gives) and pass its body on, byte for byte.
 
-    Raises what the SDK raises before the answer begins. The connection to the provider is closed when the answer has
-    ended, when the client leaves, and when anything fails.
+    With `rewriting` it is passed on as that makes it. Raises what the SDK raises before the answer begins. The
+    connection to the provider is closed when the answer has ended, when the client leaves, and when anything fails.
     """
     async with AsyncExitStack() as stack:
         response: httpx2.Response = (
@@ -34,8 +52,12 @@ async def relay(upstream: Any, *, dialect: Dialect, provider: str, streamed: boo
         media_type = response.headers.get("content-type")
         if not streamed:
             content = await _while_client_waits(request, response.aread())
+            if rewriting is not None:
+                content = await rewriting.whole(content)
             return Response(content, status_code=response.status_code, media_type=media_type)
         pieces = _pieces(response, dialect, provider)
+        if rewriting is not None:
+            pieces = rewriting.pieces(pieces)
         return _Stream(pieces, upstream=stack.pop_all(), status_code=response.status_code, media_type=media_type)
 
 

@@ -1,0 +1,130 @@
+"""What the gateway makes of a provider's response that is its own too: another id, its searches, a place in the store.
+
+A stream is rewritten event by event, as events arrive (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reference_stack.store import Store, Table
+
+_FINAL = ("response.completed", "response.incomplete", "response.failed")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Own:
+    """The gateway's part in one response.
+
+    asked: the caller's request. sent: the provider's. turns: the conversation up to the answer. input_items: as they
+    are listed. searches: the items that stand before the model's.
+    """
+
+    asked: dict[str, Any]
+    sent: dict[str, Any]
+    turns: list[dict[str, Any]]
+    input_items: list[dict[str, Any]]
+    response_id: str
+    searches: list[dict[str, Any]]
+    store: Store
+
+    async def whole(self, content: bytes) -> bytes:
+        """Of an answer in one piece."""
+        try:
+            response = json.loads(content)
+        except ValueError:
+            return content
+        if not isinstance(response, dict) or "output" not in response:
+            return content
+        shown = self._shown(response)
+        await self._keep(response, shown)
+        return json.dumps(shown).encode()
+
+    async def pieces(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Of a stream."""
+        number = 0
+        async for event in _events(pieces):
+            for told in await self._rewritten(event):
+                if "sequence_number" in event or self.searches:
+                    told["sequence_number"] = number
+                number += 1
+                yield f"event: {told['type']}\ndata: {json.dumps(told)}\n\n".encode() if "type" in told else _raw(told)
+
+    async def _rewritten(self, event: dict[str, Any]) -> list[dict[str, Any]]:
+        told = dict(event)
+        if isinstance(event.get("output_index"), int):
+            told["output_index"] += len(self.searches)
+        response = event.get("response")
+        if isinstance(response, dict):
+            told["response"] = self._shown(response, searched=event["type"] in _FINAL)
+            if event["type"] in _FINAL:
+                await self._keep(response, told["response"])
+        if event.get("type") == "response.created":
+            return [told, *self._searching()]
+        return [told]
+
+    def _searching(self) -> Iterator[dict[str, Any]]:
+        for index, item in enumerate(map(self._item, self.searches)):
+            place = {"output_index": index, "item_id": item["id"]}
+            begun = {**item, "status": "in_progress", "results": None}
+            yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+            for step in ("in_progress", "searching", "completed"):
+                yield {"type": f"response.file_search_call.{step}", **place}
+            yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+    def _item(self, item: dict[str, Any]) -> dict[str, Any]:
+        wanted = "file_search_call.results" in (self.asked.get("include") or [])
+        return item if wanted else {**item, "results": None}
+
+    def _shown(self, response: dict[str, Any], *, searched: bool = True) -> dict[str, Any]:
+        """The response as the caller sees it."""
+        before = [self._item(item) for item in self.searches] if searched else []
+        shown = {
+            **response,
+            "id": self.response_id,
+            "model": self.asked["model"],
+            "output": [*before, *response.get("output", [])],
+            "store": self.asked.get("store") is True,
+            "previous_response_id": self.asked.get("previous_response_id"),
+        }
+        for name in ("tools", "metadata", "instructions"):
+            if name in self.asked:
+                shown[name] = self.asked[name]
+        return shown
+
+    async def _keep(self, response: dict[str, Any], shown: dict[str, Any]) -> None:
+        if self.asked.get("store") is not True:
+            return
+        turns = [*self.turns, *response.get("output", [])]
+        value = {"response": shown, "input": self.input_items, "turns": turns}
+        await self.store.put(Table.RESPONSE, self.response_id, value)
+
+
+def _raw(told: dict[str, Any]) -> bytes:
+    text: str = told["raw"]
+    return text.encode()
+
+
+async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
+    """Events of a stream, each as the JSON object in it; what is none as `{"raw": text}`."""
+    buffer = b""
+    async for piece in pieces:
+        buffer = (buffer + piece).replace(b"\r\n", b"\n")
+        *whole, buffer = buffer.split(b"\n\n")
+        for block in whole:
+            yield _event(block + b"\n\n")
+    if buffer.strip():
+        yield _event(buffer + b"\n\n")
+
+
+def _event(block: bytes) -> dict[str, Any]:
+    text = block.decode("utf-8", "replace")
+    data = "\n".join(line[5:].removeprefix(" ") for line in text.splitlines() if line.startswith("data:"))
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return {"raw": text}
+    return value if isinstance(value, dict) and isinstance(value.get("type"), str) else {"raw": text}
