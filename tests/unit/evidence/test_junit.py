@@ -51,7 +51,7 @@ def test_a_pytest_report_is_read_case_by_case(tmp_path: Path) -> None:
         "a.test_b.TestC::test_pass": "passed",
     }
     assert found.cases[1].message == "assert 1 == 2"
-    assert found.counts.words() == "2 passed, 1 failed, 1 skipped, 1 expected failures, 1 unexpected passes"
+    assert found.counts.words() == "2 passed, 1 failed, 1 skipped, 1 expected failure, 1 unexpected pass"
 
 
 def test_call_and_teardown_of_one_test_fold_to_the_worse(tmp_path: Path) -> None:

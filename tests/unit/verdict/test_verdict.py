@@ -253,7 +253,7 @@ def test_expected_failures_and_unexpected_passes_are_counted_apart(project: Proj
     run.finish()
     verdict = run.verdict()
     assert verdict.state is State.PASS
-    assert "1 expected failures, 1 unexpected passes" in rule(verdict, LIBRARY).summary
+    assert "1 expected failure, 1 unexpected pass" in rule(verdict, LIBRARY).summary
 
 
 def test_without_an_expectation_nothing_is_as_expected(project: Project) -> None:
