@@ -12,6 +12,7 @@ from . import guard, hooks, ids, scope, threads
 from .brain import Brain
 from .mode import Mode
 from .settings import Settings
+from .transports import sdk_waits
 
 # Installations nest: the innermost brain is asked, the patches are made once.
 _brains: list[Brain] = []
@@ -87,7 +88,7 @@ def _patch() -> None:
                 "httpx2": _intercept("httpx_family"),
                 "aiohttp": _intercept("aiohttp_client"),
                 "urllib3": _intercept("urllib3_pool"),
-                "botocore.endpoint": _intercept("botocore_waits"),
+                **{name: _intercept("sdk_waits") for name in sdk_waits.WAITING},
                 "uvloop": lambda module: _undo.append(guard.watch_uvloop(module)),
             }
         )

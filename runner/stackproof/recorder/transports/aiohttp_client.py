@@ -19,6 +19,7 @@ from .. import announce
 from ..brain import Answer, Brain, Later, PassThrough, Record, Request
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
+from . import backoff
 from .aiohttp_failures import Failures
 from .aiohttp_stream import make_readers
 
@@ -108,6 +109,7 @@ class _Wire:
         while isinstance(decision, Later):
             await asyncio.sleep(_POLL)
             decision = decision.poll() or decision
+        backoff.note(replayed=isinstance(decision, Answer))
         match decision:
             case Answer():
                 return self._answer(decision, asked, limit)

@@ -1,28 +1,29 @@
 """Waits between attempts, of libraries that wait by themselves: after a replayed answer there is nothing to wait for.
 
-Only that wait is left out which follows an answer of ours in the same thread: a service that really is not ready yet is
-given its time.
+Only that wait is left out which follows an answer of ours in the same task or thread: a service that is really not yet
+ready is given its time.
 """
 
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-_thread = threading.local()
+_replayed: ContextVar[bool] = ContextVar("stackproof_replayed", default=False)
 
 
 def note(*, replayed: bool) -> None:
-    """Say whether the last answer in this thread came from a recording."""
-    _thread.replayed = replayed
+    """Say whether the last answer in this task or thread came from a recording."""
+    if _replayed.get() is not replayed:
+        _replayed.set(replayed)
 
 
 def is_needless() -> bool:
     """Whether a wait that begins now would wait for a recording."""
-    return bool(getattr(_thread, "replayed", False))
+    return _replayed.get()
 
 
 def leave_out(module: ModuleType) -> Callable[[], None]:

@@ -20,6 +20,7 @@ from ..brain import Answer, Brain, Decision, Later, PassThrough, Record, Request
 from ..failures import Kind, kind_of
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
+from . import backoff
 
 # The one that clients were first written for that the tests run on; httpx2 had all of it from its first release.
 LOWEST = {"httpx": (0, 25), "httpx2": (2, 0)}
@@ -196,6 +197,7 @@ class _Wire:
         self._stream_class, self._tee_class = Stream, Tee
 
     def sync(self, decision: Decision, request: Any, send: Callable[[Any], Any]) -> Any:
+        backoff.note(replayed=isinstance(decision, Answer))
         match decision:
             case Answer():
                 return self._answer(decision, request)
@@ -210,6 +212,7 @@ class _Wire:
                 raise AssertionError("polled before")
 
     async def asynchronous(self, decision: Decision, request: Any, send: Callable[[Any], Any]) -> Any:
+        backoff.note(replayed=isinstance(decision, Answer))
         match decision:
             case Answer():
                 return self._answer(decision, request)
@@ -273,7 +276,8 @@ class _Wire:
             status_code=response.status_code,
             headers=passed,
             stream=self._tee_class(self, record, response.stream),
-            extensions=response.extensions,
+            # Recordings hold no reason phrase, so the caller gets the standard's in both.
+            extensions={key: value for key, value in response.extensions.items() if key != "reason_phrase"},
         )
 
     def _answer(self, answer: Answer, request: Any) -> Any:
