@@ -6,10 +6,10 @@
     response {status, headers, is_streaming, framing?, body + cut? | events, complete, is_exception, exception}
     rules, provenance {recorded_at, server, sdk, recorded_with, model?, synthetic?, synthetic_weights?},
     id_normalization_mapping
-A body is null or an object with one key that says how it is kept: `json`, `text`, `base64`, `form`, `multipart`,
-`sha256`. An event is `{end?, event?, data | text | raw | base64, cut?, joined?}`: `end` is how its lines end where that
-is no line feed, `cut` are byte offsets at which the network cut it, `joined` says that it began in the chunk that its
-predecessor ended in.
+A body is null or an object with one key that says how it is kept: `json`, `text`, `base64`, `file` (beside the
+recording, see `sidefile`), and for requests `form`, `multipart`, `sha256`. An event is `{end?, event?, data | text | raw |
+base64, cut?, joined?}`: `end` is how its lines end where that is not "\\n", `cut` are byte offsets at which the network cut
+it, `joined` says that it began in the chunk that its predecessor ended in.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import json
 import os
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
-from . import events
+from . import events, sidefile
 from .canonical import NotPlainJson, compact, parse
 
 FORMAT = 1
@@ -39,6 +40,8 @@ def read(path: str) -> Recording | None:
     """The recording at `path`; None when there is no such file; DamagedRecordingError when it is something else."""
     try:
         data = _read_json(_content(path).decode("utf-8"))
+        if isinstance(data, dict):
+            sidefile.take_in(path, data)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
@@ -92,7 +95,7 @@ def _has_body(response: dict[str, Any]) -> bool:
     framing = response.get("framing")
     if framing is None:
         body = response.get("body", ...)
-        return body is None or (isinstance(body, dict) and _is_kept(body, ("json", "text", "base64")))
+        return body is None or (isinstance(body, dict) and _is_kept(body, ("json", "text", "base64", "bytes")))
     kept, found = ("data", "text", "raw", "base64"), response.get("events")
     return framing in events.FRAMINGS and isinstance(found, list) and all(_is_kept(event, kept) for event in found)
 
@@ -123,19 +126,34 @@ def write(path: str, recording: Recording) -> bool:
     try:
         # A lone surrogate has no UTF-8; written as \udXXX it is JSON, and the file stays readable for every tool.
         with open(temporary, "x", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
-            file.write(dumps(recording))
+            file.write(dumps(sidefile.put_out(path, recording)))
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+    if present is not None and sidefile.large(present["response"].get("body")) is not None:
+        sidefile.remove_stale(path, recording)
     return True
+
+
+def remove(path: str) -> None:
+    """Remove a recording and what lies beside it."""
+    present = None
+    with contextlib.suppress(DamagedRecordingError):
+        present = read(path)
+    os.unlink(path)
+    if present is None or sidefile.large(present["response"].get("body")) is not None:
+        sidefile.remove(path)
 
 
 def _essence(recording: Recording) -> str:
     """What makes two recordings equal: not who recorded it and when, nor where the network cut it this time."""
     essence = {key: value for key, value in recording.items() if key not in _VOLATILE}
     response = {key: value for key, value in essence["response"].items() if key != "cut"}
+    content = sidefile.large(response.get("body"))
+    if content is not None:
+        response["body"] = {"sha256": sha256(content).hexdigest()}
     if "events" in response:
         response["events"] = [
             {key: value for key, value in event.items() if key not in ("cut", "joined")} for event in response["events"]
@@ -204,6 +222,8 @@ def decode_body(body: dict[str, Any] | None) -> bytes:
         return compact(body["json"])
     if "text" in body:
         return str(body["text"]).encode("utf-8")
+    if "bytes" in body:
+        return bytes(body["bytes"])
     return a2b_base64(body["base64"])
 
 

@@ -140,7 +140,7 @@ class Store:
                 content = recording.read(path)
                 if content is not None:
                     written += recording.write(os.path.join(folder, name), content)
-                os.unlink(path)
+                recording.remove(path)
         return written, self._prune(scope, kept) if replace and prune else 0
 
     def _prune(self, scope: Scope, kept: set[str]) -> int:
@@ -150,7 +150,7 @@ class Store:
         for folder in self.folders(scope):
             for name in _listing(folder):
                 if name.startswith(prefix) and _NAME.match(name) and not (folder == own and name in kept):
-                    os.unlink(os.path.join(folder, name))
+                    recording.remove(os.path.join(folder, name))
                     removed += 1
         return removed
 
@@ -158,7 +158,7 @@ class Store:
         """Remove what a failed attempt recorded; how many files that were."""
         paths = self.staged(scope)
         for path in paths:
-            os.unlink(path)
+            recording.remove(path)
         return len(paths)
 
     def promote_models(self) -> int:
@@ -178,7 +178,7 @@ class Store:
                     and old not in names
                     and self._same_server(os.path.join(common, old), content)
                 ):
-                    os.unlink(os.path.join(common, old))
+                    recording.remove(os.path.join(common, old))
         return written
 
     @staticmethod

@@ -1,0 +1,97 @@
+"""Large binary bodies lie beside their recording, in a file named after both: base64 in JSON helps nobody past 64 KiB.
+
+In memory such a body is `{"bytes": …}`; in the file it is `{"file": NAME}`. The name begins with the recording's own,
+so that whoever moves or removes a recording knows what belongs to it, and ends with the digest of the content.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from binascii import a2b_base64
+from hashlib import sha256
+from typing import Any
+
+LIMIT = 64 * 1024
+_ENDING = ".bin"
+
+
+class SideFileError(ValueError):
+    """A side file that is missing, has another content than its name says, or a name that leads elsewhere."""
+
+
+def put_out(path: str, recording: dict[str, Any]) -> dict[str, Any]:
+    """Write a large binary body of the recording at `path` beside it; returns what goes into the JSON file."""
+    content = large(recording["response"].get("body"))
+    if content is None:
+        return recording
+    name = _name(path, content)
+    target = os.path.join(os.path.dirname(path), name)
+    temporary = f"{target}.{os.urandom(6).hex()}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return {**recording, "response": {**recording["response"], "body": {"file": name}}}
+
+
+def take_in(path: str, recording: dict[str, Any]) -> None:
+    """Read the side file that a recording names into its body; SideFileError when that cannot be."""
+    response = recording.get("response")
+    if not isinstance(response, dict):
+        return
+    body = response.get("body")
+    if not isinstance(body, dict) or "file" not in body:
+        return
+    name = str(body["file"])
+    if not name.startswith(_stem(path) + ".") or os.path.basename(name) != name or not name.endswith(_ENDING):
+        raise SideFileError(f"its body is said to be in {name!r}, which is no file of this recording")
+    try:
+        with open(os.path.join(os.path.dirname(path), name), "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise SideFileError(f"its body in {name} cannot be read: {error.strerror}") from None
+    if sha256(content).hexdigest()[:20] != name.split(".")[-2]:
+        raise SideFileError(f"its body in {name} is not the one that was recorded")
+    response["body"] = {"bytes": content}
+
+
+def remove(path: str, *, but: str | None = None) -> None:
+    """Remove the side files of the recording at `path`, except the one named `but`."""
+    folder, stem = os.path.dirname(path), _stem(path)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if name.startswith(stem + ".") and name.endswith(_ENDING) and name != but:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))
+
+
+def remove_stale(path: str, recording: dict[str, Any]) -> None:
+    """Remove the side files that the recording now at `path` does not name."""
+    content = large(recording["response"].get("body"))
+    remove(path, but=None if content is None else _name(path, content))
+
+
+def large(body: Any) -> bytes | None:
+    """The content of a body that belongs into a side file; None for any other."""
+    if not isinstance(body, dict):
+        return None
+    content: bytes | None = body.get("bytes")
+    if content is None and len(body.get("base64", "")) * 3 // 4 > LIMIT:
+        content = a2b_base64(body["base64"])
+    return content
+
+
+def _name(path: str, content: bytes) -> str:
+    return f"{_stem(path)}.{sha256(content).hexdigest()[:20]}{_ENDING}"
+
+
+def _stem(path: str) -> str:
+    return os.path.basename(path).removesuffix(".json")
