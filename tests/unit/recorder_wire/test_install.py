@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import operator
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ import pytest
 
 from stackproof.recorder import install
 from stackproof.recorder.mode import Mode
-from stackproof.recorder.patching import ForeignPatchError
+from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
 
 if TYPE_CHECKING:
     from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider
@@ -29,6 +31,19 @@ _PLACES = [
     (threading.Thread, "start"),
     (ThreadPoolExecutor, "submit"),
 ]
+# What may be absent: the module, the class in it, the method.
+_OPTIONAL = [
+    ("aiohttp", "ClientSession", "_request"),
+    ("urllib3.connectionpool", "HTTPConnectionPool", "_make_request"),
+    ("urllib3.connectionpool", "HTTPSConnectionPool", "_prepare_proxy"),
+    ("urllib3.util.retry", "Retry", "sleep"),
+    ("urllib3.util.retry", "Retry", "sleep_for_retry"),
+]
+for _module, _class, _method in _OPTIONAL:
+    try:
+        _PLACES.append((getattr(importlib.import_module(_module), _class), _method))
+    except ImportError:
+        continue
 
 
 def _methods() -> list[Any]:
@@ -123,6 +138,59 @@ def test_another_tool_that_replaced_the_transport_is_named(
     assert install.active() is None
 
 
+@pytest.mark.parametrize(
+    ("library", "owner", "method"),
+    [
+        ("aiohttp", "ClientSession", "_request"),
+        ("urllib3", "connectionpool.HTTPConnectionPool", "_make_request"),
+    ],
+)
+def test_another_tool_in_aiohttp_or_urllib3_is_named(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, library: str, owner: str, method: str
+) -> None:
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    place = operator.attrgetter(owner)(module)
+    monkeypatch.setattr(place, method, lambda *_, **__: None)
+    before = _methods()
+    with pytest.raises(ForeignPatchError, match=f"{library}'s .*{method} is already replaced by .*test_install"):
+        install.install(bench.settings(Mode.REPLAY), {})
+    assert _methods() == before, "half an installation is taken back"
+
+
+@pytest.mark.parametrize(
+    ("library", "version", "needed"),
+    [("aiohttp", "3.11.18", "3.12"), ("urllib3", "1.26.20", "2.0"), ("httpx", "0.24.1", "0.25")],
+)
+def test_a_library_that_is_too_old_is_named_with_what_is_needed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, library: str, version: str, needed: str
+) -> None:
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    monkeypatch.setattr(module, "__version__", version)
+    before = _methods()
+    with pytest.raises(UnsupportedVersionError, match=rf"{library} {version} is installed.* version {needed} on"):
+        install.install(bench.settings(Mode.REPLAY), {})
+    assert _methods() == before
+    assert install.active() is None
+
+
+def test_a_library_that_is_too_old_says_so_from_its_import_too(bench: Bench, tmp_path: Path) -> None:
+    package = tmp_path / "aiohttp"
+    package.mkdir()
+    (package / "__init__.py").write_text('__version__ = "3.8.6"\n')
+    program = (
+        _INSTALLED
+        + """
+sys.path.insert(0, sys.argv[2])
+try:
+    import aiohttp
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    )
+    told = _python(program, bench.settings(Mode.REPLAY).to_json(), str(tmp_path))
+    assert told.startswith("UnsupportedVersionError aiohttp 3.8.6 is installed")
+
+
 def test_a_tool_that_came_after_us_keeps_its_place_when_we_leave(
     bench: Bench, provider: LoopbackProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +280,41 @@ print(answer.status_code, len(misses), httpx.HTTPTransport.handle_request.__qual
 """
     program = alias + _INSTALLED + ask if order == "alias first" else _INSTALLED + alias + ask
     assert _python(program, bench.settings(Mode.REPLAY).to_json()) == "424 1 HTTPTransport.handle_request False"
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+@pytest.mark.parametrize("name", ["aiohttp", "requests"])
+def test_other_libraries_are_patched_whenever_they_are_imported(bench: Bench, name: str, order: str) -> None:
+    pytest.importorskip(name, reason=f"{name} is not installed")
+    ask = {
+        "aiohttp": f"""
+import aiohttp, asyncio
+async def main():
+    async with aiohttp.ClientSession() as session, session.post("{bench.provider.url}/x") as answer:
+        return answer.status
+print(asyncio.run(main()))
+""",
+        "requests": f"""
+import requests
+with requests.Session() as session:
+    session.trust_env = False
+    print(session.post("{bench.provider.url}/x").status_code)
+""",
+    }[name]
+    program = f"import {name}\n{_INSTALLED}{ask}" if order == "before" else f"{_INSTALLED}{ask}"
+    assert _python(program, bench.settings(Mode.REPLAY).to_json()) == "424"
+    assert bench.provider.asked == []
+
+
+@pytest.mark.parametrize("module", ["botocore.endpoint", "openai._base_client", "google.genai._api_client"])
+def test_what_an_sdk_waits_with_is_its_own_again(bench: Bench, module: str) -> None:
+    import time
+
+    waiting = pytest.importorskip(module, reason=f"{module.partition('.')[0]} is not installed")
+    with bench.replay():
+        assert waiting.time is not time
+        assert waiting.time.monotonic is time.monotonic
+    assert waiting.time is time
 
 
 def test_uvloop_gets_its_methods_back(bench: Bench) -> None:
