@@ -240,6 +240,8 @@ def _settings(
         stack_type=cell.mode.stack_type,
         id_hook=cell.stack.id_hook,
         record_errors=options.record_errors,
+        pace=options.pace_factor,
+        chunk_fuzz=options.chunk_fuzz,
         strict=options.strict,
         command=command_stem(cell, options),
         debug=options.debug,

@@ -16,11 +16,14 @@ from stackproof.errors import UsageError
 from stackproof.option_table import BY_NAME, OPTIONS, Option
 from stackproof.option_values import read_value, truthy
 from stackproof.recorder.mode import Mode
+from stackproof.recorder.pacing import EVERY_BYTE
 from stackproof.suggest import did_you_mean, nearest
 
 PREFIX = "STACKPROOF_"
 CHILD = "STACKPROOF_CHILD"
 FILE_NAME = "pyproject.toml"
+# Nobody waits a hundred times longer than the provider took.
+_SLOWEST = 100.0
 # pytest's own words for "list the tests and stop".
 _COLLECTING = frozenset({"--co", "--collect-only"})
 # Tables below [tool.stackproof] that are not options of a run.
@@ -71,6 +74,8 @@ class RunOptions:
     allow_record_in_ci: bool = False
     strict: bool = False
     seal: str = "auto"
+    pace: str = "instant"
+    chunk_fuzz: str | None = None
     text_model: str | None = None
     tool_model: str | None = None
     vision_model: str | None = None
@@ -102,6 +107,15 @@ class RunOptions:
     def mode(self) -> Mode:
         """`inference_mode` as the recorder knows it."""
         return Mode.parse(self.inference_mode)
+
+    @property
+    def pace_factor(self) -> float:
+        """`pace` as a factor of the recorded waits: 0 for `instant`, 1 for `recorded`. ValueError for anything else."""
+        named = {"instant": 0.0, "recorded": 1.0}
+        factor = named[self.pace] if self.pace in named else float(self.pace)
+        if not 0 <= factor <= _SLOWEST:
+            raise ValueError(f"{self.pace} is not between 0 and {_SLOWEST:g}")
+        return factor
 
     def origin(self, name: str) -> str:
         """What a person wrote to set the option: `--setup`, `STACKPROOF_SETUP`, `pyproject.toml`, `default`."""
@@ -235,6 +249,19 @@ def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
             )
     if options.format != "text" and not options.dry_run:
         raise UsageError("--format is about the plan that --dry-run prints", hint="add --dry-run")
+    try:
+        _ = options.pace_factor
+    except ValueError:
+        raise UsageError(
+            f"{options.origin('pace')}: {options.pace!r} is neither 'instant', 'recorded' nor a factor from 0 to 100",
+            hint="for example --pace 0.5 for half of the recorded waits",
+        ) from None
+    fuzz = options.chunk_fuzz
+    if fuzz is not None and fuzz != EVERY_BYTE and not fuzz.isdecimal():
+        raise UsageError(
+            f"{options.origin('chunk_fuzz')}: {fuzz!r} is neither 'bytes' nor a number",
+            hint="for example --chunk-fuzz 7",
+        )
     workers = options.workers
     if workers is not None and workers not in ("auto", "logical") and not workers.isdecimal():
         raise UsageError(f"{options.origin('workers')}: {workers!r} is neither a number nor 'auto'")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import miss, recording, redact, rules, scope, tokens
+from . import miss, pacing, recording, redact, rules, scope, tokens
 from .identity import Identity, describe, digest
 from .interaction import VERSION, Call, Request, compose, is_model_list, reason_against
 from .ledger import Ledger
@@ -38,15 +38,22 @@ class PassThrough:
 class Answer:
     """A response that needs no network. `exception` is {kind, message} to raise after the chunks, if any.
 
-    `status` is None when there was no response at all. `read_on` is set where the recorded caller left: whoever reads
-    on is told why not by the text that it returns.
+    `status` is None when there was no response at all. `waits` are seconds before each chunk, none when at once.
+    `read_on` is set where the recorded caller left: whoever reads on is told why not by the text that it returns.
     """
 
     status: int | None
     headers: Mapping[str, str]
     chunks: Iterable[bytes]
     exception: Mapping[str, str] | None = None
+    waits: Iterable[float] = ()
     read_on: Callable[[], str] | None = None
+
+    def paced(self) -> Iterator[tuple[float, bytes]]:
+        """The chunks, each with the seconds that its reader has to wait for it first."""
+        waits = iter(self.waits)
+        for chunk in self.chunks:
+            yield next(waits, 0.0), chunk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,7 +223,8 @@ class Brain:
         return Answer(
             status=response["status"],
             headers=headers,
-            chunks=recording.chunks_of(response),
+            chunks=pacing.recut(recording.chunks_of(response), self.settings.chunk_fuzz, call.identity.request),
+            waits=() if self.settings.chunk_fuzz else pacing.waits_of(response, self.settings.pace),
             exception=response["exception"],
             read_on=read_on if left_early else None,
         )

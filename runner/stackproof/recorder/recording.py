@@ -3,13 +3,15 @@
 `format` 1:
     format, test_id, scope,
     request  {provider, method, url, path, query, endpoint, model, headers, body}
-    response {status, headers, is_streaming, framing?, body + cut? | events, complete, is_exception, exception}
+    response {status, headers, is_streaming, framing?, body + cut? | events, waits?, complete, is_exception,
+              exception}
     rules, provenance {recorded_at, server, sdk, recorded_with, model?, synthetic?, synthetic_weights?},
     id_normalization_mapping
 A body is null or an object with one key that says how it is kept: `json`, `text`, `base64`, `file` (beside the
-recording, see `sidefile`), and for requests `form`, `multipart`, `sha256`. An event is `{end?, event?, data | text | raw |
-base64, cut?, joined?}`: `end` is how its lines end where that is not "\\n", `cut` are byte offsets at which the network cut
-it, `joined` says that it began in the chunk that its predecessor ended in.
+recording, see `sidefile`), and for requests `form`, `multipart`, `sha256`. An event is `{end?, event?, data | text |
+raw | base64, cut?, joined?}`: `end` is how its lines end where that is no line feed, `cut` are byte offsets at which the
+network cut it, `joined` says that it began in the chunk that its predecessor ended in. `waits` are the milliseconds
+before each chunk, the first one from the request on.
 """
 
 from __future__ import annotations
@@ -150,7 +152,7 @@ def remove(path: str) -> None:
 def _essence(recording: Recording) -> str:
     """What makes two recordings equal: not who recorded it and when, nor where the network cut it this time."""
     essence = {key: value for key, value in recording.items() if key not in _VOLATILE}
-    response = {key: value for key, value in essence["response"].items() if key != "cut"}
+    response = {key: value for key, value in essence["response"].items() if key not in ("cut", "waits")}
     content = sidefile.large(response.get("body"))
     if content is not None:
         response["body"] = {"sha256": sha256(content).hexdigest()}

@@ -46,6 +46,8 @@ class Settings:
     stack_type: str = "library_client"
     id_hook: str | None = None
     record_errors: bool = False
+    pace: float = 0.0
+    chunk_fuzz: str | None = None
     strict: bool = False
     command: str = ""
     debug: bool = False

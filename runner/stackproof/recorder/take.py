@@ -7,6 +7,7 @@ that must be rewritten as a whole (JSON) is released at its end, anything else c
 from __future__ import annotations
 
 import threading
+import time
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -45,6 +46,8 @@ class Take:
         self._splitter: events.Splitter | None = None
         self._events: list[dict[str, Any]] = []
         self._body = bytearray()
+        self._waits: list[int] = []  # milliseconds before each chunk of the network
+        self._since = time.monotonic()
         self._edges: list[int] = []  # where chunks ended in a body that is no stream of events
         self._cut: list[int] = []  # where chunks ended inside the event that is not complete yet
         self._next_joined = False  # whether that event began in the chunk that its predecessor ended in
@@ -70,6 +73,7 @@ class Take:
         data = self._decompress(chunk) if self._decompress is not None else chunk
         if not data or self._over:
             return []  # beyond the terminal event there is nothing, however the network cut what followed it
+        self._waits.append(self._waited())
         if self._splitter is None:
             self._body += data
             self._edges.append(len(self._body))
@@ -123,6 +127,11 @@ class Take:
     def _is_json(self) -> bool:
         return self._splitter is None and "json" in self._content_type.lower()
 
+    def _waited(self) -> int:
+        now = time.monotonic()
+        since, self._since = self._since, now
+        return round((now - since) * 1000)
+
     def _add(self, raw: bytes, released: list[bytes]) -> None:
         assert self._framing is not None  # noqa: S101 - only a splitter gives events
         event = events.decode(self._framing, raw)
@@ -171,6 +180,9 @@ class Take:
             # A JSON body is rewritten as a whole; others reach the caller in the network's chunks.
             if not self._is_json and len(self._edges) > 1:
                 response["cut"] = self._edges[:-1]
+        if self._waits:
+            # A JSON body reaches the caller as one chunk, when all of it is here.
+            response["waits"] = [sum(self._waits)] if self._is_json else self._waits
         response["complete"] = complete
         response["is_exception"] = exception is not None
         response["exception"] = dict(exception) if exception is not None else None

@@ -70,11 +70,13 @@ def make_readers(module: ModuleType, failures: Failures) -> tuple[type, type]:
 
         def __init__(self, answer: Answer, request: Any, limit: int) -> None:
             super().__init__(limit)
-            self._chunks = iter(answer.chunks)
+            self._chunks = answer.paced()
             self._answer, self._request = answer, request
 
         async def _pull(self) -> bytes:
-            chunk = next(self._chunks, b"")
+            wait, chunk = next(self._chunks, (0.0, b""))
+            if wait:
+                await asyncio.sleep(wait)
             if chunk:
                 return chunk
             if self._answer.read_on is not None:

@@ -170,7 +170,10 @@ class _Wire:
         return self._build(body, self._header_dict(answer.headers), answer.status, call, owns_connection=True)
 
     def _replayed(self, answer: Answer, call: _Call) -> Iterator[bytes]:
-        yield from answer.chunks
+        for wait, chunk in answer.paced():
+            if wait:
+                time.sleep(wait)
+            yield chunk
         if answer.exception is not None:
             raise self._failures.rebuild(answer.exception, call, has_head=True)
         if answer.read_on is not None:
