@@ -9,9 +9,9 @@
     id_normalization_mapping
 A body is null or an object with one key that says how it is kept: `json`, `text`, `base64`, `file` (beside the
 recording, see `sidefile`), and for requests `form`, `multipart`, `sha256`. An event is `{end?, event?, data | text |
-raw | base64, cut?, joined?}`: `end` is how its lines end where that is no line feed, `cut` are byte offsets at which the
-network cut it, `joined` says that it began in the chunk that its predecessor ended in. `waits` are the milliseconds
-before each chunk, the first one from the request on.
+raw | base64, cut?, joined?}`: `end` is how its lines end where that is no line feed, `cut` are byte offsets at which
+the network cut it, `joined` says that it began in the chunk that its predecessor ended in. `waits` are the
+milliseconds before each chunk, the first one from the request on.
 """
 
 from __future__ import annotations
