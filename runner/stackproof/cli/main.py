@@ -78,7 +78,11 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
 @click.group(
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    elsewhere={"policy": "stackproof.cli.policy_cli:policy", "verdict": "stackproof.cli.policy_cli:verdict"},
+    elsewhere={
+        "policy": "stackproof.cli.policy_cli:policy",
+        "recordings": "stackproof.cli.recordings_cli:recordings",
+        "verdict": "stackproof.cli.policy_cli:verdict",
+    },
 )
 @click.version_option(__version__, prog_name="stackproof", message="%(prog)s %(version)s")
 def cli() -> None:

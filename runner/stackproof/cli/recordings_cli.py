@@ -1,0 +1,26 @@
+"""The commands `stackproof recordings …`."""
+
+from __future__ import annotations
+
+import click
+
+from stackproof import console
+from stackproof.cli.policy_cli import Surroundings, run_folder
+from stackproof.errors import ExitCode
+from stackproof.recordings import promote as promotion
+
+
+@click.group("recordings")
+def recordings() -> None:
+    """Look after recordings."""
+
+
+@recordings.command("promote")
+@click.argument("run")
+@click.pass_obj
+def promote(around: Surroundings, run: str) -> int:
+    """Put in place what RUN (an id or a folder) recorded and could not, because it was killed."""
+    for cell in promotion.promote(run_folder(around.project, run)):
+        left = f", {cell.left} left of tests that did not pass" if cell.left else ""
+        console.out(f"{cell.cell}: {cell.written} files written, {cell.removed} removed{left}")
+    return ExitCode.PASS

@@ -1,0 +1,1 @@
+"""Looking after recordings outside of a run."""
