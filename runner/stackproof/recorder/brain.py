@@ -314,7 +314,22 @@ class Brain:
             self._not_kept(call, ordinal)  # not under this scope and number
         else:
             path = self.store.stage(call.scope, call.identity.file_name(ordinal), content)
+            if not self._answers(path, call):
+                recording.remove(path)
+                self._not_kept(call, ordinal)
+                text = f"{call.shown} was not written: its file would not answer the request that made it"
+                self._log_miss(call, ordinal, Miss(kind="unreplayable", text=f"{text}\n  scope: {call.scope.name}"))
+                return
         self._note("recorded", call, ordinal, file=path, seconds=round(time.monotonic() - started, 3))
+
+    @staticmethod
+    def _answers(path: str, call: Call) -> bool:
+        """Whether the file, read again, is the recording of this very request, after all masking and encoding."""
+        try:
+            found = recording.read(path)
+        except recording.DamagedRecordingError:
+            return False
+        return found is not None and digest(miss.form_of(found["request"])) == call.identity.request
 
     def _not_kept(self, call: Call, ordinal: int) -> None:
         if call.scope.is_shared:

@@ -25,6 +25,7 @@ Kind = Literal[
     "secret",
     "network",
     "folded",
+    "unreplayable",
 ]
 _SHOWN_DIFFERENCES = 8
 _SHOWN_CHARACTERS = 60
