@@ -45,18 +45,20 @@ class Own:
 
     async def pieces(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Of a stream."""
-        number = 0
+        number, items = 0, 0
         async for event in _events(pieces):
-            for told in await self._rewritten(event):
+            items += event.get("type") == "response.output_item.added"
+            for told in await self._rewritten(event, item=items - 1):
                 if "sequence_number" in event or self.searches:
                     told["sequence_number"] = number
                 number += 1
                 yield f"event: {told['type']}\ndata: {json.dumps(told)}\n\n".encode() if "type" in told else _raw(told)
 
-    async def _rewritten(self, event: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _rewritten(self, event: dict[str, Any], *, item: int) -> list[dict[str, Any]]:
         told = dict(event)
-        if isinstance(event.get("output_index"), int):
-            told["output_index"] += len(self.searches)
+        if {"output_index", "item", "item_id"} & event.keys():
+            # Not every server says which item it is; after those of a search nobody could guess it.
+            told["output_index"] = event.get("output_index", item) + len(self.searches)
         response = event.get("response")
         if isinstance(response, dict):
             told["response"] = self._shown(response, searched=event["type"] in _FINAL)
