@@ -16,12 +16,16 @@ from .backoff import is_needless
 WAITING: dict[str, tuple[str, ...]] = {
     "anthropic._base_client": ("time", "anyio"),
     "botocore.endpoint": ("time",),
+    "cerebras.cloud.sdk._base_client": ("time", "anyio"),
     "cohere.core.http_client": ("time", "asyncio"),
+    "fireworks._base_client": ("time", "anyio"),
     "google.genai._api_client": ("time", "asyncio"),
     "groq._base_client": ("time", "anyio"),
+    "llama_api_client._base_client": ("time", "anyio"),
     "mistralai.client.utils.retries": ("time", "asyncio"),
     "openai._base_client": ("time", "anyio"),
     "tenacity.nap": ("time",),
+    "together._base_client": ("time", "anyio"),
 }
 
 
