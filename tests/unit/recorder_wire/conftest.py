@@ -510,7 +510,20 @@ def library(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture(params=list(_CALLERS))
 def caller(request: pytest.FixtureRequest) -> Caller:
     """Each client that the recorder sees; those that send and those that wait."""
-    name, kind = _CALLERS[request.param]
+    return _made(request.param)
+
+
+MakeCaller = Callable[[str], Caller]
+
+
+@pytest.fixture
+def make_caller() -> MakeCaller:
+    """A client by the name that tests have for it."""
+    return _made
+
+
+def _made(which: str) -> Caller:
+    name, kind = _CALLERS[which]
     made: Caller = kind(pytest.importorskip(name, reason=f"{name} is not installed"))
     return made
 

@@ -295,6 +295,36 @@ def test_a_read_that_was_given_up_can_be_taken_up_again(bench: Bench, provider: 
     assert kept["response"]["complete"] is True
 
 
+def test_a_read_that_was_given_up_loses_no_chunk_at_the_recorded_pace(bench: Bench, provider: LoopbackProvider) -> None:
+    def script(wire: Wire) -> None:
+        wire.head(content_type=_SSE)
+        wire.chunk(_EVENTS[0])
+        time.sleep(0.3)
+        wire.chunk(_EVENTS[1])
+        wire.end()
+
+    provider.script = script
+
+    async def main() -> tuple[bytes, int]:
+        read, given_up = b"", 0
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"{provider.url}/answers", data=b"ask") as response,
+        ):
+            while not response.content.at_eof():
+                try:
+                    read += await asyncio.wait_for(response.content.readany(), 0.1)
+                except TimeoutError:
+                    given_up += 1
+        return read, given_up
+
+    for run in (bench.record(), bench.replay(pace=1.0)):
+        with run:
+            read, given_up = asyncio.run(main())
+        assert read == _EVENTS[0] + _EVENTS[1]
+        assert given_up >= 1
+
+
 @pytest.mark.parametrize("how", ["release", "close", "leave the block"])
 def test_an_answer_that_is_given_back_unread_replays(bench: Bench, provider: LoopbackProvider, how: str) -> None:
     def script(wire: Wire) -> None:

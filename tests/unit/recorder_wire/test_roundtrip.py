@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.unit.recorder_wire.conftest import Bench, Caller, Heard, LoopbackProvider, Wire
+    from tests.unit.recorder_wire.conftest import Bench, Caller, Heard, LoopbackProvider, MakeCaller, Wire
 
 _SSE = "text/event-stream"
 
@@ -346,6 +346,36 @@ def test_one_recording_serves_both_libraries_in_both_colours(
             "POST", f"{provider.url}/answers", content=b'{"b": 2, "a": 1}', headers={"content-type": "application/json"}
         )
     assert heard.body == recorded
+
+
+@pytest.mark.parametrize("recorder", ["httpx2", "aiohttp", "urllib3"])
+@pytest.mark.parametrize("way", ["ConnectError", "Disconnected", "Reset", "RemoteProtocolError", "ReadTimeout"])
+def test_a_failure_that_one_library_recorded_is_the_nearest_of_any_other(
+    bench: Bench, provider: LoopbackProvider, caller: Caller, make_caller: MakeCaller, *, recorder: str, way: str
+) -> None:
+    over = threading.Event()
+
+    def script(wire: Wire) -> None:
+        if way == "ReadTimeout":
+            over.wait(5)
+        elif way != "Disconnected":
+            wire.head(content_type=_SSE)
+            wire.chunk(b'data: {"n":0}\n\n')
+            time.sleep(0.03)
+        if way == "Reset":
+            wire.reset()
+        else:
+            wire.leave()
+
+    provider.script = script
+    if way == "ConnectError":
+        provider.stop()
+    with bench.record(record_errors=True):
+        make_caller(recorder).heard("POST", f"{provider.url}/answers", content=b"ask", timeout=0.3)
+    over.set()
+    with bench.replay():
+        heard = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
+    assert heard.error == caller.errors[way]
 
 
 def test_a_miss_is_an_answer_that_no_sdk_repeats(bench: Bench, provider: LoopbackProvider, caller: Caller) -> None:

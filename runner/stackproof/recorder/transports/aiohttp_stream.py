@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import deque
 from types import ModuleType
 from typing import Any
@@ -71,12 +72,18 @@ def make_readers(module: ModuleType, failures: Failures) -> tuple[type, type]:
         def __init__(self, answer: Answer, request: Any, limit: int) -> None:
             super().__init__(limit)
             self._chunks = answer.paced()
+            self._next: tuple[float, bytes] | None = None  # when it is due, and what
             self._answer, self._request = answer, request
 
         async def _pull(self) -> bytes:
-            wait, chunk = next(self._chunks, (0.0, b""))
-            if wait:
-                await asyncio.sleep(wait)
+            if self._next is None:
+                wait, chunk = next(self._chunks, (0.0, b""))
+                self._next = (time.monotonic() + wait, chunk)
+            due, chunk = self._next
+            left = due - time.monotonic()
+            if left > 0:
+                await asyncio.sleep(left)  # whoever gives this read up finds the chunk at the next one
+            self._next = None
             if chunk:
                 return chunk
             if self._answer.read_on is not None:

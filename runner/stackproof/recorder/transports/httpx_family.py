@@ -22,7 +22,7 @@ from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
 from . import backoff
 
-# The one that clients were first written for that the tests run on; httpx2 had all of it from its first release.
+# The oldest that the tests were run on; httpx2 has all of it from its first release.
 LOWEST = {"httpx": (0, 25), "httpx2": (2, 0)}
 _POLL = 0.02
 # Seconds that a relay gets to learn that its own client has left, before reading on counts as a miss.
