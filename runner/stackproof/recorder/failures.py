@@ -57,6 +57,14 @@ def os_message(error: OSError) -> str:
     return os.strerror(number) if number in errno.errorcode else str(error.strerror or error)
 
 
+def tls_message(error: BaseException) -> str:
+    """OpenSSL's name for it, as in `ssl.SSLError.reason`: the rest of the text names hosts and line numbers."""
+    return str(getattr(error, "reason", None) or "TLS_FAILURE")
+
+
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+
+
 def os_error(message: str, *, otherwise: int) -> OSError:
     """The error whose `os_message` this is: Python picks the class (ConnectionResetError, …) by its number."""
     return OSError(_ERRNO_BY_TEXT.get(message, otherwise), message or os.strerror(otherwise))

@@ -10,7 +10,7 @@ import zlib
 from types import ModuleType
 from typing import Any, assert_never
 
-from ..failures import Kind, Told, kind_of, os_error, os_message, tell
+from ..failures import UNTRUSTED, Kind, Told, kind_of, os_error, os_message, tell, tls_message
 
 
 class Failures:
@@ -19,10 +19,12 @@ class Failures:
     def __init__(self, module: ModuleType) -> None:
         self._module = module
 
-    def tell(self, error: BaseException) -> dict[str, str]:
+    def tell(self, error: Any) -> dict[str, str]:
         """`{kind, message}` of an exception that aiohttp raised."""
         kind = self._kind(error)
-        if isinstance(error, self._module.ClientConnectorError):
+        if kind is Kind.TLS:
+            message = tls_message(getattr(error, "certificate_error", None) or error.os_error)
+        elif isinstance(error, self._module.ClientConnectorError):
             reason = error.os_error
             message = str(reason.strerror) if isinstance(reason, socket.gaierror) else os_message(reason)
         elif isinstance(error, self._module.ConnectionTimeoutError):
@@ -78,7 +80,7 @@ class Failures:
         )
         return error
 
-    def _build(self, kind: Kind, message: str, request: Any, has_head: bool) -> Any:  # noqa: PLR0911 - a table
+    def _build(self, kind: Kind, message: str, request: Any, has_head: bool) -> Any:  # noqa: PLR0911, PLR0912 - a table
         module, key = self._module, request.connection_key
         match kind:
             case Kind.CONNECT_TIMEOUT | Kind.POOL_TIMEOUT:
@@ -92,6 +94,8 @@ class Failures:
             case Kind.NAME_RESOLUTION:
                 return module.ClientConnectorDNSError(key, socket.gaierror(socket.EAI_NONAME, message))
             case Kind.TLS:
+                if message == UNTRUSTED:
+                    return module.ClientConnectorCertificateError(key, ssl.SSLCertVerificationError(1, message))
                 return module.ClientConnectorSSLError(key, ssl.SSLError(1, message))
             case Kind.PROXY:
                 return module.ClientProxyConnectionError(key, os_error(message, otherwise=errno.ECONNREFUSED))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, assert_never
 
-from ..failures import Kind, Told, kind_of, os_error, os_message, tell
+from ..failures import Kind, Told, kind_of, os_error, os_message, tell, tls_message
 
 _DROPPED = "Remote end closed connection without response"
 
@@ -50,7 +50,7 @@ class Failures:
             case _:
                 return Kind.READ
 
-    def _message(self, error: BaseException) -> str:
+    def _message(self, error: Any) -> str:  # noqa: PLR0911 - a table
         classes = self._classes
         reason = error.__cause__
         if isinstance(error, classes.NewConnectionError | classes.ConnectTimeoutError):
@@ -58,6 +58,11 @@ class Failures:
             if isinstance(reason, socket.gaierror):
                 return str(reason.strerror)
             return os_message(reason) if isinstance(reason, OSError) and reason.errno else ""
+        if isinstance(error, classes.ProxyError):
+            failed = error.original_error
+            return os_message(failed) if isinstance(failed, OSError) else ""
+        if isinstance(error, classes.SSLError | ssl.SSLError):
+            return tls_message(error.args[0] if error.args and isinstance(error.args[0], ssl.SSLError) else error)
         if isinstance(error, classes.ReadTimeoutError):
             return str(error).rpartition("Pool(")[2].partition("): ")[2] or "Read timed out."
         if isinstance(error, classes.ProtocolError) and isinstance(reason, OSError):
@@ -118,7 +123,7 @@ class Failures:
             case Kind.TLS:
                 return classes.SSLError(message)
             case Kind.PROXY:
-                return classes.ProxyError(message, OSError(message))
+                return classes.ProxyError("Unable to connect to proxy", OSError(message))
             case Kind.DECODING:
                 return classes.DecodeError(message)
             case Kind.READ | Kind.WRITE | Kind.CLOSE:
