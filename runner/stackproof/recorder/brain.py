@@ -90,7 +90,7 @@ class Brain:
         self._secrets = redact.known_values(settings.secrets, environ)
         self._real_ids = RealIds(self.ledger)
         self._open: dict[Take, str] = {}  # strong, so that a call whose caller forgot it still settles
-        self._last_of_stack: dict[str, int] = {}
+        self._last_of: dict[tuple[str, str], int] = {}
 
     def ask(self, request: Request) -> Decision:
         """What to do with a call. Never raises for anything that is wrong with recordings: that is an answer, too."""
@@ -161,7 +161,8 @@ class Brain:
                 return self._refuse(call, ordinal, folded)
         if self.settings.mode is Mode.RECORD:
             return self._record(call, ordinal)
-        found = self._last(call, ordinal) if call.scope == scope.STACK else None
+        repeats = call.scope == scope.STACK or rules.repeats_last(call.form, self.settings.rules)
+        found = self._last(call, ordinal) if repeats else None
         found = found or self.store.find(call.scope, call.identity, ordinal)
         self._debug(call, ordinal, found[0] if found else None)
         if found is not None:
@@ -179,14 +180,14 @@ class Brain:
         return self._refuse(call, ordinal, explained)
 
     def _last(self, call: Call, ordinal: int) -> tuple[str, recording.Recording] | None:
-        """Start-up and background calls repeat as often as they like: the last answer stays."""
-        request = call.identity.request
-        last = self._last_of_stack.get(request, 0)
+        """Start-up and background calls, and polls by rule, repeat as often as they like: the last answer stays."""
+        key = (call.scope.name, call.identity.request)
+        last = self._last_of.get(key, 0)
         if not last:
             # Searched once: another process may have made the calls before this one.
             while self.store.find(call.scope, call.identity, last + 1):
                 last += 1
-            self._last_of_stack[request] = last
+            self._last_of[key] = last
         return self.store.find(call.scope, call.identity, min(ordinal, last)) if last else None
 
     def _folded(self, call: Call) -> Miss | None:

@@ -4,6 +4,9 @@ A rule is a mapping: `name`, one of `BUILT_IN`; `path`, where it acts instead of
 ordinal` where requests that it makes equal may follow each other in one scope. A path is steps with a dot between:
 `name` is a key, `name[]` every item of the list there, `name[role=tool]` the items in which `role` is `tool`; a dot by
 itself is the whole body.
+
+`poll` is the rule that folds nothing: requests to its `endpoint` (`GET /batches/*`: method and path, `*` for one step)
+with `repeat: last` get the last recorded answer again when they are asked more often than was recorded.
 """
 
 from __future__ import annotations
@@ -15,7 +18,10 @@ from typing import Any
 
 FLOAT_PLACES = 5
 FOLDED = "*"
+POLL = "poll"
 _KEYS = frozenset({"name", "path", "repeat"})
+_POLL_KEYS = frozenset({"name", "endpoint", "repeat"})
+_ENDPOINT = re.compile(r"[A-Z]+ (/[^/?#\s]+)+")
 _STEP = re.compile(r"(?P<name>[^.\[\]]+)(?:\[(?P<pick>[^\]]*)\])?(?:\.|\Z)")
 _LONG_DECIMAL = re.compile(r"-?\d+\.\d{4,}(?:[eE][-+]?\d+)?")
 _FILE_SEARCH = (
@@ -38,15 +44,37 @@ def check(active: Sequence[Mapping[str, Any]]) -> None:
     """ValueError names the first rule that is none: its name, a key, or its path."""
     for rule in active:
         name = rule.get("name")
-        if name not in BUILT_IN:
-            raise ValueError(f"rule {name!r} is not one of: {', '.join(sorted(BUILT_IN))}")
-        unknown = sorted(str(key) for key in rule if key not in _KEYS)
+        if name not in BUILT_IN and name != POLL:
+            raise ValueError(f"rule {name!r} is not one of: {', '.join(sorted([*BUILT_IN, POLL]))}")
+        unknown = sorted(str(key) for key in rule if key not in (_POLL_KEYS if name == POLL else _KEYS))
         if unknown:
             raise ValueError(f"rule {name!r} has an unknown key: {unknown[0]}")
-        if rule.get("repeat", "ordinal") != "ordinal":
+        if name == POLL:
+            _check_poll(rule)
+        elif rule.get("repeat", "ordinal") != "ordinal":
             raise ValueError(f"rule {name!r}: repeat can only be 'ordinal', not {rule['repeat']!r}")
         if "path" in rule:
             _steps(str(rule["path"]))
+
+
+def _check_poll(rule: Mapping[str, Any]) -> None:
+    if rule.get("repeat") != "last":
+        raise ValueError(f"rule 'poll' needs repeat: last, not {rule.get('repeat')!r}")
+    if not _ENDPOINT.fullmatch(str(rule.get("endpoint"))):
+        raise ValueError(
+            f"rule 'poll': {rule.get('endpoint')!r} is no endpoint: a method and a path, as GET /batches/*"
+        )
+
+
+def repeats_last(form: Mapping[str, Any], active: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a rule says that the last recorded answer to this request stays."""
+    asked = f"{form['method']} {form['path']}".split("/")
+    for rule in active:
+        if rule["name"] == POLL:
+            wanted = str(rule["endpoint"]).split("/")
+            if len(wanted) == len(asked) and all(step in ("*", got) for step, got in zip(wanted, asked, strict=True)):
+                return True
+    return False
 
 
 def apply(form: dict[str, Any], active: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -56,6 +84,8 @@ def apply(form: dict[str, Any], active: Sequence[Mapping[str, Any]]) -> dict[str
         return form
     value = body["json"]
     for rule in active:
+        if rule["name"] == POLL:
+            continue
         built_in = BUILT_IN[str(rule["name"])]
         paths = (str(rule["path"]),) if "path" in rule else built_in.paths
         for path in paths:

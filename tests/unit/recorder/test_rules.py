@@ -132,10 +132,20 @@ def test_only_rules_that_changed_something_acted() -> None:
 @pytest.mark.parametrize(
     ("rule", "complaint"),
     [
-        ({"name": "flots"}, "'flots' is not one of: bedrock, file_search, floats, long_decimals, nulls, project_id"),
+        (
+            {"name": "flots"},
+            "'flots' is not one of: bedrock, file_search, floats, long_decimals, nulls, poll, project_id",
+        ),
         ({}, "None is not one of"),
         ({"name": "floats", "paht": "a"}, "unknown key: paht"),
         ({"name": "floats", "repeat": "last"}, "repeat can only be 'ordinal', not 'last'"),
+        ({"name": "floats", "endpoint": "GET /x"}, "unknown key: endpoint"),
+        ({"name": "poll", "endpoint": "GET /x"}, "needs repeat: last, not None"),
+        ({"name": "poll", "endpoint": "GET /x", "repeat": "ordinal"}, "needs repeat: last, not 'ordinal'"),
+        ({"name": "poll", "repeat": "last"}, "None is no endpoint"),
+        ({"name": "poll", "endpoint": "/x", "repeat": "last"}, "'/x' is no endpoint"),
+        ({"name": "poll", "endpoint": "GET /x/", "repeat": "last"}, "is no endpoint"),
+        ({"name": "poll", "endpoint": "GET /x", "path": "a", "repeat": "last"}, "unknown key: path"),
         ({"name": "floats", "path": ""}, "is no path"),
         ({"name": "floats", "path": "a..b"}, "is no path"),
         ({"name": "floats", "path": "a[b"}, "is no path"),
@@ -146,3 +156,26 @@ def test_only_rules_that_changed_something_acted() -> None:
 def test_a_wrong_rule_is_told_before_anything_runs(rule: dict[str, str], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint.replace("[", r"\[")):
         rules.check([{"name": "nulls"}, rule])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "repeats"),
+    [
+        ("GET", "/batches/b-1", True),
+        ("GET", "/batches/b-1/results", False),
+        ("GET", "/batches", False),
+        ("POST", "/batches/b-1", False),
+        ("GET", "/other/b-1", False),
+        ("GET", "/jobs/a/of/b", True),
+    ],
+)
+def test_a_poll_is_known_by_its_method_and_every_step_of_its_path(method: str, path: str, repeats: bool) -> None:
+    active = [{"name": "floats"}, *({"name": "poll", "endpoint": e} for e in ("GET /batches/*", "GET /jobs/*/of/b"))]
+    assert rules.repeats_last({"method": method, "path": path}, active) is repeats
+
+
+def test_a_poll_folds_nothing() -> None:
+    form = {"path": "/batches/b-1", "body": {"json": {"a": 1.23456789, "b": None}}}
+    active = [{"name": "poll", "endpoint": "GET /batches/*", "repeat": "last"}]
+    assert rules.apply(form, active) == form
+    assert rules.acted(form, active) == []
