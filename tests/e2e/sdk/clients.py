@@ -140,9 +140,9 @@ def ollama_async(url: str) -> Got:
     ollama = installed("ollama")
 
     async def main() -> Got:
-        client = ollama.AsyncClient(host=url, trust_env=False)
-        plain = await client.chat(model="m", messages=ASK)
-        return _data(plain), await _all(await client.chat(model="m", messages=ASK, stream=True))
+        async with ollama.AsyncClient(host=url, trust_env=False) as client:
+            plain = await client.chat(model="m", messages=ASK)
+            return _data(plain), await _all(await client.chat(model="m", messages=ASK, stream=True))
 
     return _run(main)
 
@@ -156,8 +156,8 @@ def tavily_async(url: str) -> Got:
     tavily = installed("tavily", "tavily-python")
 
     async def main() -> Got:
-        client = tavily.AsyncTavilyClient(api_key=KEY, api_base_url=url)
-        return _without_time(await client.search("Hi")), [_without_time(await client.search("Hi", max_results=2))]
+        async with tavily.AsyncTavilyClient(api_key=KEY, api_base_url=url) as client:
+            return _without_time(await client.search("Hi")), [_without_time(await client.search("Hi", max_results=2))]
 
     return _run(main)
 
@@ -179,10 +179,11 @@ def litellm_async(url: str) -> Got:
     told: Any = {"model": "hosted_vllm/m", "messages": ASK, "api_base": url, "api_key": KEY, "num_retries": 0}
 
     async def main() -> Got:
-        plain = await litellm.acompletion(**told)
-        parts = [_stable(chunk) async for chunk in await litellm.acompletion(**told, stream=True)]
-        await litellm.close_litellm_async_clients()
-        return _stable(plain), parts
+        try:
+            plain = await litellm.acompletion(**told)
+            return _stable(plain), [_stable(chunk) async for chunk in await litellm.acompletion(**told, stream=True)]
+        finally:
+            await litellm.close_litellm_async_clients()
 
     return _run(main)
 
@@ -262,9 +263,9 @@ def groq_async(url: str) -> Got:
     return _run(main)
 
 
-def _langchain(url: str) -> Any:
+def _langchain(url: str, **more: Any) -> Any:
     chat = installed("langchain_openai", "langchain-openai").ChatOpenAI
-    return chat(model="m", base_url=url, api_key=KEY, max_retries=0)
+    return chat(model="m", base_url=url, api_key=KEY, max_retries=0, **more)
 
 
 def langchain_sync(url: str) -> Got:
@@ -274,8 +275,10 @@ def langchain_sync(url: str) -> Got:
 
 def langchain_async(url: str) -> Got:
     async def main() -> Got:
-        client = _langchain(url)
-        return _message(await client.ainvoke("Hi")), [_message(part) async for part in client.astream("Hi")]
+        # One of our own: LangChain's is shared, and never closed.
+        async with installed("openai").DefaultAsyncHttpxClient() as http_client:
+            client = _langchain(url, http_async_client=http_client)
+            return _message(await client.ainvoke("Hi")), [_message(part) async for part in client.astream("Hi")]
 
     return _run(main)
 
