@@ -172,6 +172,8 @@ def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool, interrupted: b
     unanswered: dict[tuple[str, int], set[str]] = {}
 
     def promote(owner: Scope) -> None:
+        if brain.store.was_promoted(owner):
+            return  # in the run that is looked at afterwards: what is left of it came too late
         brain.ledger.wait_for_serving(owner, _IN_FLIGHT)
         brain.ledger.wait_for_calls(owner, _IN_FLIGHT)
         note_unanswered(brain.ledger.read("calls")[0], unanswered)

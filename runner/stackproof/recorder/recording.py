@@ -120,6 +120,7 @@ def write(path: str, recording: Recording) -> bool:
     except DamagedRecordingError:
         present = None
     if present is not None and _essence(present) == _essence(recording):
+        _remove_stale(path, present)
         return False
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
@@ -134,17 +135,26 @@ def write(path: str, recording: Recording) -> bool:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    if present is not None and sidefile.large(present["response"].get("body")) is not None:
-        sidefile.remove_stale(path, recording)
+    if present is not None:
+        _remove_stale(path, recording, present)
     return True
 
 
+def _remove_stale(path: str, written: Recording, before: Recording | None = None) -> None:
+    """Remove side files that the recording no longer names; where none was large there are none to look for."""
+    if any(
+        found is not None and sidefile.large(found["response"].get("body")) is not None for found in (written, before)
+    ):
+        sidefile.remove_stale(path, written)
+
+
 def remove(path: str) -> None:
-    """Remove a recording and what lies beside it."""
+    """Remove a recording and what lies beside it; nothing happens where there is none."""
     present = None
     with contextlib.suppress(DamagedRecordingError):
         present = read(path)
-    os.unlink(path)
+    with contextlib.suppress(FileNotFoundError):  # another process removed it at the same time
+        os.unlink(path)
     if present is None or sidefile.large(present["response"].get("body")) is not None:
         sidefile.remove(path)
 

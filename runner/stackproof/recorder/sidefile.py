@@ -27,7 +27,7 @@ def put_out(path: str, recording: dict[str, Any]) -> dict[str, Any]:
         return recording
     name = _name(path, content)
     target = os.path.join(os.path.dirname(path), name)
-    temporary = f"{target}.{os.urandom(6).hex()}.tmp"
+    temporary = os.path.join(os.path.dirname(path), f".{name}.{os.urandom(6).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(content)
@@ -77,6 +77,16 @@ def remove_stale(path: str, recording: dict[str, Any]) -> None:
     """Remove the side files that the recording now at `path` does not name."""
     content = large(recording["response"].get("body"))
     remove(path, but=None if content is None else _name(path, content))
+
+
+def is_one(name: str) -> bool:
+    """Whether a file of this name is a side file."""
+    return name.endswith(_ENDING)
+
+
+def belongs_to(name: str) -> str:
+    """The file name of the recording beside which a side file lies."""
+    return name.partition(".")[0] + ".json"
 
 
 def large(body: Any) -> bytes | None:

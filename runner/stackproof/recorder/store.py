@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
-from . import recording
+from . import promotion, recording, sidefile
 from .identity import Identity
 from .recording import Recording
 from .scope import STACK_NAME, Scope
 
 COMMON = "common"
 MODELS = "models"
+_ABANDONED = 60.0  # seconds after which a file without a recording is nobody's
 _NAME = re.compile(r"(?P<scope>[0-9a-f]{12})-(?P<request>[0-9a-f]{20})(?:-(?P<ordinal>\d+))?\.json\Z")
 
 
@@ -122,36 +125,78 @@ class Store:
         `replace`: they are the scope's set from now on, and numbers of answers that were not kept are closed up.
         With `prune`, what the scope did not ask for again goes.
         """
-        folder = self.folders(scope)[0]
+        staging = self._staging(scope)
+        order = promotion.Order(scope=scope.name, names=self._numbered(scope, replace), prune=replace and prune)
+        if order.names:
+            promotion.begin(staging, order)
+            return self._carry_out(staging, order)
+        return 0, self._prune(scope, set()) if order.prune else 0
+
+    def was_promoted(self, scope: Scope) -> bool:
+        """Whether this attempt's recordings are in place already: what is staged now was recorded too late."""
+        return promotion.has_ended(self._staging(scope))
+
+    def finish_promotions(self) -> tuple[int, int]:
+        """Carry out what a killed process had begun to move; (files written, files removed)."""
+        written = removed = 0
+        for staging, order in list(promotion.unfinished(self._staged)):
+            counts = self._carry_out(staging, order)
+            written, removed = written + counts[0], removed + counts[1]
+        return written, removed
+
+    def _numbered(self, scope: Scope, replace: bool) -> dict[str, str]:
+        """Staged file name → its name in place."""
         numbered: dict[str, list[tuple[int, str]]] = {}
         for path in self.staged(scope):
-            match = _NAME.match(os.path.basename(path))
+            staged = os.path.basename(path)
+            match = _NAME.match(staged)
             if match:
-                numbered.setdefault(match["request"], []).append((int(match["ordinal"] or 1), path))
+                numbered.setdefault(match["request"], []).append((int(match["ordinal"] or 1), staged))
         present = set(self.names_of(scope))
-        kept: set[str] = set()
-        written = 0
+        names: dict[str, str] = {}
         for request, takes in numbered.items():
-            for closed, (_, path) in enumerate(sorted(takes), start=1):
+            for closed, (_, staged) in enumerate(sorted(takes), start=1):
                 # In record-if-missing the files before this one are in place already: their numbers are taken.
-                ordinal = closed if replace else self._free(present | kept, scope, request)
-                name = Identity(scope=scope.digest, request=request).file_name(ordinal)
-                kept.add(name)
-                content = recording.read(path)
-                if content is not None:
-                    written += recording.write(os.path.join(folder, name), content)
-                recording.remove(path)
-        return written, self._prune(scope, kept) if replace and prune else 0
+                ordinal = closed if replace else self._free(present | {*names.values()}, scope, request)
+                names[staged] = Identity(scope=scope.digest, request=request).file_name(ordinal)
+        return names
 
-    def _prune(self, scope: Scope, kept: set[str]) -> int:
-        """Remove what is not `kept` of a scope, and all of it where it lies in a folder that is not the scope's own."""
+    def _carry_out(self, staging: str, order: promotion.Order) -> tuple[int, int]:
+        """Safe to do again from the start, wherever it was cut off: a staged file that is gone is in place."""
+        scope = Scope(name=order.scope)
+        folder = self.folders(scope)[0]
+        written = 0
+        for staged, name in order.names.items():
+            content = recording.read(os.path.join(staging, staged))
+            if content is not None:
+                written += recording.write(os.path.join(folder, name), content)
+        removed = self._prune(scope, set(order.names.values()) if order.prune else None)
+        for staged in order.names:
+            recording.remove(os.path.join(staging, staged))
+        promotion.end(staging)
+        return written, removed
+
+    def _prune(self, scope: Scope, kept: set[str] | None) -> int:
+        """Remove what is not `kept` of a scope, and all of it where it lies in a folder that is not the scope's own.
+
+        None keeps every recording. What killed processes left behind goes in either case.
+        """
         own, prefix = self.folders(scope)[0], scope.digest[:12] + "-"
         removed = 0
         for folder in self.folders(scope):
-            for name in _listing(folder):
-                if name.startswith(prefix) and _NAME.match(name) and not (folder == own and name in kept):
-                    recording.remove(os.path.join(folder, name))
-                    removed += 1
+            names = _listing(folder)
+            for name in names:
+                path = os.path.join(folder, name)
+                if name.startswith(f".{prefix}") and name.endswith(".tmp"):
+                    _remove_abandoned(path)
+                elif not name.startswith(prefix):
+                    continue
+                elif _NAME.match(name):
+                    if kept is not None and not (folder == own and name in kept):
+                        recording.remove(path)
+                        removed += 1
+                elif sidefile.is_one(name) and sidefile.belongs_to(name) not in names:
+                    _remove_abandoned(path)
         return removed
 
     def drop(self, scope: Scope) -> int:
@@ -201,6 +246,13 @@ class Store:
         # A shared scope is recorded once for all workers, so neither worker nor attempt keeps its files apart.
         attempt = "shared" if scope.is_shared else str(scope.attempt)
         return os.path.join(self._staged, scope.digest[:12], attempt)
+
+
+def _remove_abandoned(path: str) -> None:
+    """Remove what a killed process was writing; not what another is writing now."""
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - os.stat(path).st_mtime > _ABANDONED:
+            os.unlink(path)
 
 
 def _listing(folder: str) -> Sequence[str]:

@@ -54,11 +54,17 @@ def _promote(cell: Path, settings: Settings) -> Promoted:
     log = testlog.read(cell / "tests.jsonl")
     passed = [entry for entry in log.tests.values() if entry.outcome in _PASSED]
     try:
+        kept.written, kept.removed = brain.store.finish_promotions()
+        unanswered: dict[tuple[str, int], set[str]] = {}
+        keeping.note_unanswered(brain.ledger.read("calls")[0], unanswered)
         for entry in passed:
             owner = Scope(name=entry.nodeid, test_id=entry.nodeid, attempt=entry.attempts)
-            if brain.store.staged(owner):
-                replace = settings.mode is Mode.RECORD
-                written, removed = brain.store.promote(owner, replace=replace)
+            if brain.store.staged(owner) and not brain.store.was_promoted(owner):
+                written, removed = brain.store.promote(
+                    owner,
+                    replace=settings.mode is Mode.RECORD,
+                    prune=not unanswered.get((owner.name, owner.attempt)),
+                )
                 kept.written += written
                 kept.removed += removed
         # Nothing is removed: what the session would still have asked for is not known.
