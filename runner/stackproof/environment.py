@@ -234,6 +234,7 @@ def _settings(
             "server": service.server,
             "service": service.name,
             "models": {alias: dict(facts) for alias, facts in service.models.items()},
+            **({"synthetic": True} if service.synthetic else {}),
         },
         header=cell.stack.header,
         stack_url=base_url,

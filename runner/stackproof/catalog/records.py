@@ -138,7 +138,8 @@ class ServiceSpec:
 
     requirements: file for pip, installed into a virtual environment of the service's own. command: argv with the
     templates {python}, {port} and {cache}. api_path: what follows the origin in the URL handed to a setup's provider
-    variables. server and models: facts that go into the provenance of recordings, models by alias.
+    variables. server and models: facts that go into the provenance of recordings, models by alias. synthetic: no model
+    answers, so each recording says that it is synthetic.
     """
 
     name: str
@@ -150,6 +151,7 @@ class ServiceSpec:
     api_path: str = "/v1"
     server: str
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    synthetic: bool = False
     source: Path
 
 

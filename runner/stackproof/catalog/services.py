@@ -13,7 +13,7 @@ def load_service(path: Path, *, shown: str) -> ServiceSpec:
     """The service that `path` (`<folder>/service.yaml`) describes, named after its folder."""
     name = path.parent.name
     section = read(path, what=f"service {name!r}", shown=shown)
-    section.only("description", "requirements", "command", "readiness", "api_path", "server", "models")
+    section.only("description", "requirements", "command", "readiness", "api_path", "server", "models", "synthetic")
     requirements = section.text("requirements")
     command = section.texts("command")
     if not command:
@@ -28,6 +28,7 @@ def load_service(path: Path, *, shown: str) -> ServiceSpec:
         api_path=_api_path(section),
         server=section.required_text("server"),
         models=_models(section),
+        synthetic=section.boolean("synthetic", default=False),
         source=path,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, assert_never
 
@@ -26,6 +27,25 @@ class Dialect(Enum):
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
+    OLLAMA = "ollama"
+
+
+class AnsweredError(Exception):
+    """A provider's answer that is an error, as a library that is imported late told of it."""
+
+    def __init__(self, status: int, content: bytes, media_type: str = "application/json") -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.content = content
+        self.media_type = media_type
+
+
+class NoAnswerError(Exception):
+    """There was no answer, or a part of one; the cause is what the library raised."""
+
+    def __init__(self, *, timed_out: bool = False) -> None:
+        super().__init__("no answer")
+        self.timed_out = timed_out
 
 
 class RefusedError(Exception):
@@ -49,11 +69,15 @@ def error_body(
             return {"error": {"message": message, "type": kind, "param": param, "code": code}}
         case Dialect.ANTHROPIC:
             return {"type": "error", "error": {"type": kind, "message": message}}
+        case Dialect.OLLAMA:
+            return {"error": message}
     assert_never(dialect)
 
 
 def error_event(dialect: Dialect, message: str) -> bytes:
-    """A server-sent event that tells the reader of a stream, whose status is out already, what went wrong."""
+    """An event that tells the reader of a stream, whose status is out already, what went wrong."""
+    if dialect is Dialect.OLLAMA:
+        return json.dumps(error_body(dialect, 502, message)).encode() + b"\n"
     name = b"event: error\n" if dialect is Dialect.ANTHROPIC else b""
     return name + b"data: " + json.dumps(error_body(dialect, 502, message)).encode() + b"\n\n"
 
@@ -70,8 +94,21 @@ def provider_error(dialect: Dialect, provider: str, error: Exception) -> Respons
         response = error.response
         headers = {name: response.headers[name] for name in _PASSED_ON if name in response.headers}
         return Response(response.content, status_code=response.status_code, headers=headers)
-    status = 504 if isinstance(error, TIMEOUT_ERRORS) else 502
+    if isinstance(error, AnsweredError):
+        return Response(error.content, status_code=error.status, media_type=error.media_type)
+    timed_out = error.timed_out if isinstance(error, NoAnswerError) else isinstance(error, TIMEOUT_ERRORS)
+    status = 504 if timed_out else 502
     return JSONResponse(error_body(dialect, status, no_answer(provider, error)), status_code=status)
+
+
+def told_by(provider: str, status: int, details: object) -> AnsweredError:
+    """A provider's error object, put into OpenAI's shape: its message, and its name of the error as the code."""
+    inner = details.get("error", details) if isinstance(details, Mapping) else details
+    fields = inner if isinstance(inner, Mapping) else {"message": inner}
+    text = str(fields.get("message") or f"The provider {provider!r} answered with status {status}.")
+    named = fields.get("status")
+    code = named if isinstance(named, str) else None
+    return AnsweredError(status, json.dumps(error_body(Dialect.OPENAI, status, text, code=code)).encode())
 
 
 def no_answer(provider: str, error: BaseException) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from reference_stack import files, responses, vector_stores
+from reference_stack import files, interactions, late_routes, responses, vector_stores
 from reference_stack.answers import Dialect, RefusedError, error_body
 from reference_stack.asked import Handler, answering, body_of, provider_of
 from reference_stack.clients import Clients, HttpClientFactory, opened
+from reference_stack.late import LateClients
+from reference_stack.late_routes import imported
 from reference_stack.models import list_models
-from reference_stack.providers import configured
+from reference_stack.providers import configured, search_of
 from reference_stack.relay import relay
 from reference_stack.store import opened as opened_store
 
@@ -53,6 +55,13 @@ ENDPOINTS = (
         streams=False,
     ),
     Endpoint(
+        path="/v1/messages/count_tokens",
+        method=lambda clients: _anthropic(clients).messages.with_streaming_response.count_tokens,
+        required=("model", "messages"),
+        streams=False,
+        dialect=Dialect.ANTHROPIC,
+    ),
+    Endpoint(
         path="/v1/messages",
         method=lambda clients: _anthropic(clients).messages.with_streaming_response.create,
         required=("model", "max_tokens", "messages"),
@@ -64,21 +73,30 @@ ENDPOINTS = (
 def create_app(environ: Mapping[str, str] | None = None, http_client: HttpClientFactory | None = None) -> Starlette:
     """The ASGI application.
 
-    `environ` (default: the process's) says which providers there are, where state is kept (REFERENCE_DB) and whose
-    embeddings vector stores use when they are not told (REFERENCE_EMBEDDING_MODEL).
+    `environ` (default: the process's) says which providers there are, who searches the web, where state is kept
+    (REFERENCE_DB) and whose embeddings vector stores use when they are not told (REFERENCE_EMBEDDING_MODEL).
     """
     values = os.environ if environ is None else environ
     providers = configured(values)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        async with opened(providers, http_client) as clients, opened_store(values.get("REFERENCE_DB")) as store:
-            usual = values.get("REFERENCE_EMBEDDING_MODEL")
-            yield {"clients": clients, "store": store, "embedding_model": usual}
+        async with (
+            opened(providers, http_client) as clients,
+            opened_store(values.get("REFERENCE_DB")) as store,
+            AsyncExitStack() as stack,
+        ):
+            yield {
+                "clients": clients,
+                "late": LateClients(stack, http_client),
+                "search": search_of(values),
+                "store": store,
+                "embedding_model": values.get("REFERENCE_EMBEDDING_MODEL"),
+            }
 
     routes = [Route("/v1/health", _health), Route("/v1/models", list_models)]
     routes += [Route(endpoint.path, _handler(endpoint), methods=["POST"]) for endpoint in ENDPOINTS]
-    routes += [*responses.ROUTES, *files.ROUTES, *vector_stores.ROUTES]
+    routes += [*responses.ROUTES, *files.ROUTES, *vector_stores.ROUTES, *interactions.ROUTES, *late_routes.ROUTES]
     return Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_error})
 
 
@@ -90,6 +108,9 @@ def _handler(endpoint: Endpoint) -> Handler:
     async def handle(request: Request) -> Response:
         body = await body_of(request, endpoint.required)
         provider, clients, model = provider_of(request, body["model"])
+        if endpoint.path == "/v1/chat/completions" and clients.provider.gemini:
+            answer: Response = await (await imported("gemini")).chat(request, body, clients.provider, model)
+            return answer
         fields = _fields(endpoint, {**body, "model": model}, request)
         upstream = endpoint.method(clients)(**fields)
         streamed = endpoint.streams and body.get("stream") is True

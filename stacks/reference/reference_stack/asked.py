@@ -12,12 +12,15 @@ from starlette.responses import Response
 from reference_stack.answers import (
     CONNECTION_ERRORS,
     STATUS_ERRORS,
+    AnsweredError,
     Dialect,
+    NoAnswerError,
     RefusedError,
     provider_error,
     refusal,
 )
 from reference_stack.clients import Clients
+from reference_stack.late import LateClients
 from reference_stack.providers import NOT_SERVED
 from reference_stack.relay import ClientLeftError
 from reference_stack.store import Store
@@ -66,6 +69,12 @@ def store_of(request: Request) -> Store:
     return store
 
 
+def late_of(request: Request) -> LateClients:
+    """The clients that are made when they are needed."""
+    late: LateClients = request.state.late
+    return late
+
+
 def page(request: Request, items: Sequence[dict[str, Any]], *, largest: int = 100, usual: int = 20) -> dict[str, Any]:
     """The part of a list (oldest first) that `order`, `after` and `limit` of the query ask for, as a list object."""
     query = request.query_params
@@ -102,7 +111,7 @@ def answering(handler: Handler, *, dialect: Dialect = Dialect.OPENAI) -> Handler
             return await handler(request)
         except RefusedError as error:
             return refusal(dialect, error)
-        except (*STATUS_ERRORS, *CONNECTION_ERRORS) as error:
+        except (*STATUS_ERRORS, *CONNECTION_ERRORS, AnsweredError, NoAnswerError) as error:
             return provider_error(dialect, getattr(request.state, "provider", ""), error)
         except UnicodeEncodeError:
             text = "The request body holds half of a surrogate pair, which is no character."

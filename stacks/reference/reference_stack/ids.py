@@ -20,6 +20,8 @@ class Kind(Enum):
     MESSAGE = "msg_"
     TOOL_CALL = "call_"
     FILE_SEARCH_CALL = "fs_"
+    WEB_SEARCH_CALL = "ws_"
+    COMPLETION = "chatcmpl-"
 
 
 _override: Override | None = None

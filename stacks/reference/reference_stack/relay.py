@@ -47,21 +47,21 @@ async def relay(
     """
     async with AsyncExitStack() as stack:
         response: httpx2.Response = (
-            await _while_client_waits(request, stack.enter_async_context(upstream))
+            await while_client_waits(request, stack.enter_async_context(upstream))
         ).http_response
         media_type = response.headers.get("content-type")
         if not streamed:
-            content = await _while_client_waits(request, response.aread())
+            content = await while_client_waits(request, response.aread())
             if rewriting is not None:
                 content = await rewriting.whole(content)
             return Response(content, status_code=response.status_code, media_type=media_type)
         pieces = _pieces(response, dialect, provider)
         if rewriting is not None:
             pieces = rewriting.pieces(pieces)
-        return _Stream(pieces, upstream=stack.pop_all(), status_code=response.status_code, media_type=media_type)
+        return Streamed(pieces, upstream=stack.pop_all(), status_code=response.status_code, media_type=media_type)
 
 
-class _Stream(StreamingResponse):
+class Streamed(StreamingResponse):
     """A streamed answer that owns the provider's connection, also when its iterator was never started."""
 
     def __init__(self, pieces: AsyncIterator[bytes], *, upstream: AsyncExitStack, **options: Any) -> None:
@@ -81,7 +81,7 @@ async def _pieces(response: httpx2.Response, dialect: Dialect, provider: str) ->
         yield error_event(dialect, no_answer(provider, error))
 
 
-async def _while_client_waits(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def while_client_waits(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`; it is cancelled, and ClientLeftError raised, when the client leaves before."""
     task = asyncio.ensure_future(work)
     # The body has been read, so the next message can only be that the client is gone.

@@ -12,6 +12,8 @@ from typing import Any
 
 from reference_stack.store import Store, Table
 
+# By the type of a search, what `include` asks for to have its finds shown.
+_FINDS = {"file_search_call": "file_search_call.results", "web_search_call": "web_search_call.action.sources"}
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -71,15 +73,15 @@ class Own:
     def _searching(self) -> Iterator[dict[str, Any]]:
         for index, item in enumerate(map(self._item, self.searches)):
             place = {"output_index": index, "item_id": item["id"]}
-            begun = {**item, "status": "in_progress", "results": None}
+            begun = {**_without_finds(item), "status": "in_progress"}
             yield {"type": "response.output_item.added", "output_index": index, "item": begun}
             for step in ("in_progress", "searching", "completed"):
-                yield {"type": f"response.file_search_call.{step}", **place}
+                yield {"type": f"response.{item['type']}.{step}", **place}
             yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
     def _item(self, item: dict[str, Any]) -> dict[str, Any]:
-        wanted = "file_search_call.results" in (self.asked.get("include") or [])
-        return item if wanted else {**item, "results": None}
+        wanted = _FINDS[item["type"]] in (self.asked.get("include") or [])
+        return item if wanted else _without_finds(item)
 
     def _shown(self, response: dict[str, Any], *, searched: bool = True) -> dict[str, Any]:
         """The response as the caller sees it."""
@@ -103,6 +105,12 @@ class Own:
         turns = [*self.turns, *response.get("output", [])]
         value = {"response": shown, "input": self.input_items, "turns": turns}
         await self.store.put(Table.RESPONSE, self.response_id, value)
+
+
+def _without_finds(item: dict[str, Any]) -> dict[str, Any]:
+    if item["type"] == "file_search_call":
+        return {**item, "results": None}
+    return {**item, "action": {name: value for name, value in item["action"].items() if name != "sources"}}
 
 
 def _raw(told: dict[str, Any]) -> bytes:

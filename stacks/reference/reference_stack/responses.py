@@ -1,6 +1,7 @@
 """`/v1/responses`: passed on as they are, unless the gateway has a part in them.
 
-It has one in what is to be stored, in what goes on from a stored response, and in `file_search`, which it does itself.
+It has one in what is to be stored, in what goes on from a stored response, in `file_search`, which it does itself, and
+in `web_search` where it can search the web; where it cannot, that is the provider's.
 Unlike OpenAI's API it stores a response only when it is told to (`store: true`), and it keeps it from the provider
 (`store: false`), which would otherwise store it too.
 """
@@ -14,19 +15,24 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from reference_stack.answers import Dialect, RefusedError
-from reference_stack.asked import answering, body_of, page, provider_of, store_of
-from reference_stack.file_search import KIND, Searched, search_files
+from reference_stack.asked import answering, body_of, late_of, page, provider_of, store_of
+from reference_stack.file_search import KIND as FILES
+from reference_stack.file_search import search_files
 from reference_stack.ids import Kind, new_id
+from reference_stack.late_routes import imported
 from reference_stack.relay import relay
 from reference_stack.response_rewriting import Own
+from reference_stack.searching import Searched
 from reference_stack.store import Table
+
+WEB = "web_search"
 
 
 async def create(request: Request) -> Response:
     """Ask a model."""
     body = await body_of(request, ("model",))
     provider, clients, model = provider_of(request, body["model"])
-    own = await _own(request, body) if _is_ours(body) else None
+    own = await _own(request, body) if _is_ours(request, body) else None
     sent = {**(body if own is None else own.sent), "model": model}
     named: dict[str, Any] = {"model": sent.pop("model")}
     if isinstance(sent.get("stream"), bool):
@@ -61,26 +67,41 @@ async def input_items(request: Request) -> Response:
     return JSONResponse(page(request, (await _stored(request))["input"]))
 
 
-def _is_ours(body: dict[str, Any]) -> bool:
-    return body.get("store") is True or body.get("previous_response_id") is not None or bool(_searches(body))
+def _is_ours(request: Request, body: dict[str, Any]) -> bool:
+    return body.get("store") is True or body.get("previous_response_id") is not None or bool(_searches(request, body))
 
 
-def _searches(body: dict[str, Any]) -> list[dict[str, Any]]:
+def _searches(request: Request, body: dict[str, Any]) -> list[dict[str, Any]]:
     tools = body.get("tools")
     found = tools if isinstance(tools, list) else []
-    return [tool for tool in found if isinstance(tool, dict) and tool.get("type") == KIND]
+    kinds = (FILES,) if request.state.search is None else (FILES, WEB)
+    return [tool for tool in found if isinstance(tool, dict) and _kind(tool.get("type")) in kinds]
+
+
+def _kind(name: Any) -> Any:
+    # `web_search_preview` and versions with a date are the same tool.
+    return WEB if isinstance(name, str) and name.startswith(WEB) else name
+
+
+async def _searched(request: Request, tool: dict[str, Any], items: list[dict[str, Any]]) -> Searched:
+    if _kind(tool.get("type")) == FILES:
+        return await search_files(request, tool, items)
+    module = await imported("web_search")
+    found: Searched = await module.search_web(late_of(request), request.state.search, tool, items)
+    return found
 
 
 async def _own(request: Request, body: dict[str, Any]) -> Own:
     """What becomes of the request, and of its answer."""
     before = await _turns_before(request, body)
     items = _items(body)
-    searches = [await search_files(request, tool, items) for tool in _searches(body)]
+    ours = _searches(request, body)
+    searches = [await _searched(request, tool, items) for tool in ours]
     found = [item for each in searches for item in each.for_the_model]
     turns = [*before, *items, *found]
     return Own(
         asked=body,
-        sent=_sent(body, turns, searches),
+        sent=_sent(body, turns, ours),
         turns=turns,
         input_items=[{"id": new_id(Kind.MESSAGE), **_listed(item)} for item in items] if body.get("store") else [],
         response_id=new_id(Kind.RESPONSE),
@@ -89,19 +110,21 @@ async def _own(request: Request, body: dict[str, Any]) -> Own:
     )
 
 
-def _sent(body: dict[str, Any], turns: list[dict[str, Any]], searches: list[Searched]) -> dict[str, Any]:
+def _sent(body: dict[str, Any], turns: list[dict[str, Any]], ours: list[dict[str, Any]]) -> dict[str, Any]:
     """The request as the provider gets it: the whole conversation, and nothing that is the gateway's to do."""
     sent = {key: value for key, value in body.items() if key != "previous_response_id"}
     sent |= {"input": turns, "store": False}
-    if searches:
-        sent["tools"] = [tool for tool in body["tools"] if tool not in _searches(body)]
+    kinds = {_kind(tool["type"]) for tool in ours}
+    if ours:
+        sent["tools"] = [tool for tool in body["tools"] if tool not in ours]
         if not sent["tools"]:
             for name in ("tools", "tool_choice"):
                 sent.pop(name, None)
-        elif isinstance(sent.get("tool_choice"), dict) and sent["tool_choice"].get("type") == KIND:
+        elif isinstance(sent.get("tool_choice"), dict) and _kind(sent["tool_choice"].get("type")) in kinds:
             del sent["tool_choice"]
     if isinstance(sent.get("include"), list):
-        sent["include"] = [what for what in sent["include"] if not str(what).startswith(f"{KIND}_call.")]
+        gone = tuple(f"{kind}_call." for kind in {FILES, *kinds})
+        sent["include"] = [what for what in sent["include"] if not str(what).startswith(gone)]
         if not sent["include"]:
             del sent["include"]
     return sent

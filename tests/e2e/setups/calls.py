@@ -276,4 +276,15 @@ CALLS = (
         auth=_bearer("DATABRICKS_TOKEN"),
         url="{DATABRICKS_HOST}/serving-endpoints/chat/completions",
     ),
+    Call(
+        setup="tavily",
+        sdk="tavily",
+        package="tavily-python",
+        make=sdks.tavily_search,
+        path="/search",
+        auth=_bearer("TAVILY_API_KEY"),
+        url="{TAVILY_URL}/search",
+        answer="search",
+    ),
+    _chat("echo", "ECHO_URL", None, "/v1/chat/completions"),
 )

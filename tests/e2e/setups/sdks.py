@@ -173,6 +173,12 @@ def rerank(variables: Variables) -> Any:
     return client.rerank(model=_model(variables, "RERANK"), query="Hi", documents=["a", "b"])
 
 
+def tavily_search(variables: Variables) -> Any:
+    module = installed("tavily", "tavily-python")
+    client = module.TavilyClient(api_key=variables["TAVILY_API_KEY"], api_base_url=variables["TAVILY_URL"])
+    return client.search("Hi")
+
+
 def hugging_face(variables: Variables) -> Any:
     with installed("huggingface_hub").InferenceClient(base_url=variables["TGI_URL"], token="no-key") as client:
         return client.chat_completion(_ASK, model=_model(variables))

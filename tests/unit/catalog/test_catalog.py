@@ -12,7 +12,8 @@ from stackproof.errors import UsageError
 
 WANTED = (
     "ollama ollama-vision ollama-reasoning ollama-postgres llama-api vllm-qwen3next llama-cpp vllm tgi gpt "
-    "gpt-reasoning azure bedrock watsonx vertexai gemini anthropic groq together fireworks cerebras databricks"
+    "gpt-reasoning azure bedrock watsonx vertexai gemini anthropic groq together fireworks cerebras databricks "
+    "tavily echo"
 )
 
 
@@ -81,6 +82,7 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
     service = found.service("tiny")
     assert service.api_path == "/v1"
     assert service.models == {"m": {"synthetic_weights": True, "sha256": "00"}}
+    assert service.synthetic is False
 
 
 @pytest.mark.parametrize(
@@ -134,3 +136,12 @@ def test_unknown_name_brings_the_nearest_and_who_asked(tmp_path: Path) -> None:
 def test_project_without_suites_is_told_apart_from_a_typo(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no tests/suites\.yaml here"):
         catalog.load(tmp_path).suite("base", where="default")
+
+
+def test_a_service_says_when_no_model_answers(tmp_path: Path) -> None:
+    text = "description: tiny\ncommand: [serve]\nserver: tiny 1.0\nsynthetic: true\n"
+    write(tmp_path, "stacks/tiny/service.yaml", text)
+    found = catalog.load(tmp_path)
+    assert found.service("tiny").synthetic
+    assert found.service("echo").synthetic
+    assert not found.service("llama-cpp").synthetic

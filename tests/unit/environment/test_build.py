@@ -298,6 +298,14 @@ def test_recorder_is_told_who_is_called_and_by_whom() -> None:
     assert settings.command == "stackproof run --suite base --setup gpt --stack-config server:reference"
 
 
+def test_what_no_model_answered_is_recorded_as_synthetic(tmp_path: Path) -> None:
+    found = build(
+        cell=replace(SERVED, service=replace(SERVICE, synthetic=True)), options=RunOptions(), project=tmp_path,
+        run_id="abcdef", cell_dir=Path("cell"), caller={}, base_url=None, service_url="http://127.0.0.1:1/v1",
+    )  # fmt: skip
+    assert Settings.from_json(found.stack["STACKPROOF_RECORDER"]).provenance["synthetic"] is True
+
+
 def test_caller_is_left_alone() -> None:
     caller = {"PATH": "/bin"}
     run(Case(caller=caller))

@@ -22,7 +22,11 @@ def test_names_and_variables_are_those_of_the_setups() -> None:
     for row in providers.ROWS:
         assert urls[row.name] == {row.url}
         assert row.key is None or row.key in secrets[row.name]
-    assert {row.name for row in providers.ROWS} | set(providers.NOT_SERVED) == set(urls), "served, or said why not"
+    search, url, key = providers.SEARCH
+    assert urls[search] == {url}
+    assert key in secrets[search]
+    known = {row.name for row in providers.ROWS} | set(providers.NOT_SERVED) | {search}
+    assert known == set(urls), "served, or said why not"
 
 
 def test_a_provider_without_a_url_is_absent() -> None:
@@ -50,3 +54,11 @@ def test_nothing_in_the_gateway_knows_what_tests_it() -> None:
         text = source.read_text(encoding="utf-8").lower()
         assert "stackproof" not in text
         assert "recording" not in text
+
+
+def test_an_api_beside_openais_is_at_the_origin() -> None:
+    environ = {"GEMINI_BASE_URL": "https://generativelanguage.googleapis.com/v1beta/openai", "TAVILY_URL": "http://t/"}
+    (gemini,) = providers.configured(environ)
+    assert (gemini.origin, gemini.gemini) == ("https://generativelanguage.googleapis.com", True)
+    assert providers.search_of(environ) == providers.Search(name="tavily", url="http://t", key=providers.NO_KEY)
+    assert providers.search_of({}) is None
