@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from stackproof.plugin.journal import MISSES
 from stackproof.plugin.scopes import SHARED_JOURNAL, ScopeTracker, shared_scopes_used
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Brain
@@ -94,7 +95,7 @@ class Keeper:
                 report.outcome = "failed"
                 report.longrepr = text
             else:
-                report.sections.append(("provider calls without a recording", text))
+                report.sections.append((MISSES, text))
             failed = True
         if in_flight:
             self.kept.still_in_flight.append(item.nodeid)

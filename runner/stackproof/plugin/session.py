@@ -124,7 +124,7 @@ class PluginSession:
         keeping.promote_shared(self._brain, kept, any_passed=any(passed.values()), interrupted=exitstatus in _CUT_SHORT)
         facts = tally.count(self._brain, kept, keeping.unused(self._brain, passed))
         self._journal.write("calls", **facts)
-        self.summary = tally.lines(facts, self._brain.settings.mode)
+        self.summary = [*tally.missed(self._journal.missed), *tally.lines(facts, self._brain.settings.mode)]
         untold = self._keeper.untold(kept.misses_told)
         self.summary += untold
         status = None

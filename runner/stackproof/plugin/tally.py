@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,11 @@ def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
         "dropped": sorted({str(call.get("reason")) for call in calls if call.get("kind") == "dropped"}),
         "sealed_by_hook": brain.settings.mode is Mode.REPLAY,
     }
+
+
+def missed(told: Mapping[str, str]) -> list[str]:
+    """What tests missed that failed by themselves: pytest shows their failure, and not what is likely behind it."""
+    return [line for nodeid, text in told.items() for line in (nodeid, *(f"  {line}" for line in text.splitlines()))]
 
 
 def lines(facts: dict[str, Any], mode: Mode) -> list[str]:

@@ -62,6 +62,14 @@ def test_other(ask):
     assert probe.asked == []
 
 
+def test_a_test_that_fails_over_a_miss_by_itself_is_told_of_it_too(project: Project) -> None:
+    project.test('def test_it(ask):\n    assert ask("x").json()["text"] == "answer"\n')
+    ended = project.pytest("replay", stack="server")
+    assert ended.code == 1
+    assert ended.counts == "1 failed"
+    assert ended.has("tests/integration/test_it.py::test_it\n  no recording for POST /answers", "record-if-missing")
+
+
 @pytest.mark.parametrize(
     "test",
     [
