@@ -10,6 +10,11 @@ from typing import Any
 
 import pytest
 
+MISSES = "provider calls without a recording"
+"""The title of a report's section with what a test missed that failed by itself."""
+
+_NO_BODY = "it was set up and not run (--setup-only, --setup-plan)"
+
 
 class Journal:
     """Writes the lines in the process that sees every report (the only one, or xdist's controller)."""
@@ -21,6 +26,8 @@ class Journal:
         self._collected = False
         self._attempt: dict[str, int] = {}
         self.passed: dict[str, bool] = {}
+        self.missed: dict[str, str] = {}
+        """Of tests that failed by themselves: node id → the calls that had no recording, which pytest does not show."""
 
     def write(self, event: str, **facts: Any) -> None:
         """Append one event."""
@@ -47,6 +54,9 @@ class Journal:
         outcome = _outcome(phases)
         attempt = self._attempt[nodeid] = self._attempt.get(nodeid, 0) + 1
         self.passed[nodeid] = outcome in ("passed", "xpassed")
+        self.missed.pop(nodeid, None)
+        if told := _sections(phases):
+            self.missed[nodeid] = "\n".join(told)
         self.write(
             "test",
             nodeid=nodeid,
@@ -73,7 +83,18 @@ def _outcome(phases: Sequence[pytest.TestReport]) -> str:
     for report in phases:
         if hasattr(report, "wasxfail"):
             return "xfailed" if report.skipped else "xpassed"
-    return "skipped" if "skipped" in outcomes else "passed"
+    return "skipped" if "skipped" in outcomes or _no_body(phases) else "passed"
+
+
+def _no_body(phases: Sequence[pytest.TestReport]) -> bool:
+    """Whether the test was set up and torn down and nothing else, as with --setup-only and --setup-plan."""
+    return any(report.when == "setup" and report.passed for report in phases) and not any(
+        report.when == "call" for report in phases
+    )
+
+
+def _sections(phases: Sequence[pytest.TestReport]) -> list[str]:
+    return [text for report in phases for title, text in report.sections if title == MISSES]
 
 
 def _reason(phases: Sequence[pytest.TestReport]) -> str | None:
@@ -84,13 +105,12 @@ def _reason(phases: Sequence[pytest.TestReport]) -> str | None:
             if isinstance(report.longrepr, tuple):
                 return str(report.longrepr[2]).removeprefix("Skipped: ")
             return str(report.longrepr)
-    return None
+    return _NO_BODY if _outcome(phases) == "skipped" else None
 
 
 def _text(phases: Sequence[pytest.TestReport]) -> str | None:
     texts = []
     for report in phases:
         if report.failed or str(report.outcome) == "rerun":
-            texts.append(report.longreprtext)
-            texts += [content for title, content in report.sections if title.startswith("provider calls")]
+            texts += [report.longreprtext, *_sections([report])]
     return "\n".join(texts) or None

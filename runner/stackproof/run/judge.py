@@ -133,7 +133,7 @@ _NAMED = {
     _INTERNAL: Judgement(exit_code=ExitCode.TESTS, reason="pytest met an internal error (exit code 3)", log=_LOG),
     _USAGE: Judgement(
         exit_code=ExitCode.USAGE,
-        reason="pytest did not understand its command line or configuration (exit code 4)",
+        reason="pytest could not start (exit code 4): its command line, its configuration, or a conftest.py is wrong",
         log=_LOG,
     ),
     _NO_TESTS: Judgement(
@@ -177,7 +177,9 @@ def _green(facts: CellFacts) -> Judgement:
         return Judgement(exit_code=ExitCode.PASS)
     counts, log = facts.counts, facts.log
     lost = len(log.collected or ()) - counts.total
+    bodies = counts.total - counts.skipped - counts.xfailed
     for wrong, code, reason in (
+        (not log.present, ExitCode.NOT_PROVEN, "pytest exited with 0, and the log of its tests is missing"),
         (
             counts.failed or counts.errors,
             ExitCode.NOT_PROVEN,
@@ -185,6 +187,7 @@ def _green(facts: CellFacts) -> Judgement:
         ),
         (not counts.total, ExitCode.NOTHING_RAN, "no test has a result"),
         (counts.total == counts.skipped, ExitCode.NOTHING_RAN, f"nothing ran: {counts.words()}"),
+        (not bodies, ExitCode.NOT_PROVEN, f"no test passed: {counts.words()}"),
         (log.exitstatus, ExitCode.NOT_PROVEN, f"pytest exited with 0, yet its session ended with {log.exitstatus}"),
         (lost > 0, ExitCode.NOT_PROVEN, f"{lost} collected tests have no result"),
         (facts.misses, *_swallowed(facts.misses)),

@@ -68,6 +68,12 @@ def test_json_is_one_object_and_nothing_else(project: Project) -> None:
         ("import pytest\n@pytest.mark.skip(reason='later')\ndef test_one(): pass\n", 3, "nothing ran: 1 skipped"),
         ("import pytest\ndef test_one(): pytest.exit('enough', returncode=0)\n", 3, "no test has a result"),
         ("import os, signal\ndef test_one(): os.kill(os.getpid(), signal.SIGKILL)\n", 1, "was ended by SIGKILL"),
+        ("import pytest\n@pytest.mark.xfail\ndef test_one(): assert 0\n", 7, "no test passed: 1 expected failure"),
+        (
+            "import os, shutil\ndef test_one(): shutil.rmtree(os.environ['STACKPROOF_RUN_DIR'])\n",
+            7,
+            "the log of its tests is missing",
+        ),
     ],
 )
 def test_what_proves_nothing_is_never_green(project: Project, tests: str, code: int, said: str) -> None:
@@ -78,10 +84,26 @@ def test_what_proves_nothing_is_never_green(project: Project, tests: str, code: 
     assert "PASS" not in done.output
 
 
+@pytest.mark.parametrize("option", ["--setup-only", "--setup-plan"])
+def test_tests_that_are_only_set_up_are_none_that_passed(project: Project, option: str) -> None:
+    project.environ["PYTEST_ADDOPTS"] = option
+    done = project.run()
+    assert done.code == 3, done.output
+    assert "nothing ran: 1 skipped" in done.output
+
+
+def test_a_conftest_that_does_not_import_is_named(project: Project) -> None:
+    project.tests("import nothing_of_that_name\n", name="conftest.py")
+    done = project.run()
+    assert done.code == 2, done.output
+    assert "pytest could not start (exit code 4)" in done.output
+    assert "No module named 'nothing_of_that_name'" in done.output
+
+
 def test_an_argument_that_pytest_does_not_know_is_a_usage_error(project: Project) -> None:
     done = project.run("--", "--no-such-option")
     assert done.code == 2, done.output
-    assert "pytest did not understand its command line" in done.output
+    assert "pytest could not start (exit code 4): its command line" in done.output
     assert "unrecognized arguments: --no-such-option" in done.output
 
 

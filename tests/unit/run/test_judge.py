@@ -76,6 +76,9 @@ FAILED = {"t.py::test_a": "failed"}
         ),
         (facts(0, {}), ExitCode.NOTHING_RAN, "no test has a result"),
         (facts(0, {"a": "skipped"}), ExitCode.NOTHING_RAN, "nothing ran: 1 skipped"),
+        (facts(0, {"a": "xfailed"}), ExitCode.NOT_PROVEN, "no test passed: 1 expected failure"),
+        (facts(0, {"a": "xfailed", "b": "skipped"}), ExitCode.NOT_PROVEN, "no test passed"),
+        (facts(0, {"a": "xfailed", "b": "passed"}), ExitCode.PASS, ""),
         (facts(5, {}, exitstatus=5), ExitCode.NOTHING_RAN, "no test was collected"),
         (facts(0, FAILED), ExitCode.NOT_PROVEN, "yet its log has 1 failed"),
         (facts(0, collected=3), ExitCode.NOT_PROVEN, "2 collected tests have no result"),
@@ -86,7 +89,7 @@ FAILED = {"t.py::test_a": "failed"}
         (facts(2, {}, exitstatus=2), ExitCode.TESTS, "could not be collected"),
         (facts(2, exitstatus=2), ExitCode.TESTS, "was interrupted (exit code 2); 1 passed"),
         (facts(3, exitstatus=3), ExitCode.TESTS, "internal error"),
-        (facts(4, {}, exitstatus=None), ExitCode.USAGE, "did not understand"),
+        (facts(4, {}, exitstatus=None), ExitCode.USAGE, "could not start"),
         (facts(None, {}, error=ERROR), ExitCode.STACK_START, "it exited"),
         (facts(0, error={**ERROR, "exit_code": 1}), ExitCode.TESTS, "it exited; 1 passed"),
         (facts(0, error={"message": "?", "exit_code": 99}), ExitCode.INTERNAL, "?"),
@@ -102,10 +105,19 @@ def test_every_way_to_end_has_its_exit_code_and_its_reason(given: CellFacts, cod
     assert said in judgement.reason
 
 
-def test_without_the_plugin_the_junit_report_is_what_counts() -> None:
-    given = {"exit_code": 0, "error": None, "signal": None}
-    assert judge(CellFacts(outcome=given, log=TestLog(), counts=Counts(passed=1))).exit_code is ExitCode.PASS
-    assert judge(CellFacts(outcome=given, log=TestLog(), counts=Counts())).exit_code is ExitCode.TESTS
+@pytest.mark.parametrize(
+    ("code", "counts", "expected"),
+    [
+        (0, Counts(passed=1), ExitCode.NOT_PROVEN),
+        (1, Counts(passed=1, failed=1), ExitCode.TESTS),
+        (0, Counts(), ExitCode.TESTS),
+    ],
+)
+def test_a_junit_report_without_the_log_of_the_tests_is_never_green(
+    code: int, counts: Counts, expected: ExitCode
+) -> None:
+    given = {"exit_code": code, "error": None, "signal": None}
+    assert judge(CellFacts(outcome=given, log=TestLog(), counts=counts)).exit_code is expected
 
 
 @pytest.mark.parametrize(

@@ -473,7 +473,16 @@ def test_nothing_but_waived_failures_is_not_proven(project: Project) -> None:
     project.commit()
     verdict = one_cell(project, lambda run: run.cell("library:reference", tests))
     assert rule(verdict, LIBRARY).state is State.NOT_PROVEN
-    assert rule(verdict, LIBRARY).summary == "not proven: every test was skipped or is waived"
+    assert "no test passed: every one was skipped, is waived, or failed as expected" in rule(verdict, LIBRARY).summary
+
+
+def test_nothing_but_expected_failures_is_not_proven(project: Project) -> None:
+    tests = {node("test_one"): Outcome.XFAILED, node("test_vision"): Outcome.SKIPPED}
+    project.expect(tests)
+    project.commit()
+    verdict = one_cell(project, lambda run: run.cell("library:reference", tests))
+    assert rule(verdict, LIBRARY).state is State.NOT_PROVEN
+    assert "no test passed" in rule(verdict, LIBRARY).summary
 
 
 def test_a_waiver_that_matches_nothing_is_said(project: Project) -> None:
