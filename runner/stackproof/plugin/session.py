@@ -11,6 +11,7 @@ import pytest
 
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.plugin import keeping, opening, tally
+from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
 from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
@@ -69,6 +70,7 @@ class PluginSession:
         self._config.stash[STACK_KEY] = self._stack
         register = self._config.pluginmanager.register
         register(self._tracker, "stackproof-scopes")
+        register(CoroutineScopes(), "stackproof-coroutines")
         register(self._keeper, "stackproof-keeper")
         if self._opened.alone:  # in a run every collected test is the suite's, wherever it lies
             register(Suspender(self._opened.settings.integration_root, self.outside), "stackproof-suspender")

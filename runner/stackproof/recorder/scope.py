@@ -68,6 +68,11 @@ def carried() -> Scope | None:
     return _current.get()
 
 
+def of_process() -> Scope | None:
+    """The fallback: what the test process is at now, whatever this context says."""
+    return _process
+
+
 def set_process_scope(scope: Scope | None) -> None:
     """Make `scope` the fallback for contexts that carry none (the test process has one test at a time)."""
     global _process  # noqa: PLW0603 - one per process is the meaning of it
