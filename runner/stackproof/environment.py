@@ -45,6 +45,8 @@ _OURS = frozenset(
 )
 # What an outer pytest tells its own workers would make a pytest inside it believe that it is one of them.
 _OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_")
+# Python would leave out every assert of helpers, and with `--assert=plain` of the tests too: all would be green.
+_NO_ASSERTS = "PYTHONOPTIMIZE"
 _LOOPBACK = ("localhost", "127.0.0.1")
 _NAMED = re.compile(r"\{(\w+)\}")
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
@@ -102,7 +104,7 @@ def build(
     }
     common = {**inherited, **_absent(cell.setup.env, inherited)}
     if service_url is not None:
-        common |= {provider.variable: service_url for provider in cell.setup.providers if provider.variable}
+        common |= _served(cell, service_url)
     given = _given(options)
     common |= given
     placeholders: frozenset[str] = frozenset()
@@ -119,6 +121,7 @@ def build(
     stack = _stack(cell, common, given, inherited, cell_dir=cell_dir, project=project, base_url=base_url)
     # In library mode the tests' process is the stack's.
     tests = stack if cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY) else common
+    tests = {name: value for name, value in tests.items() if name != _NO_ASSERTS}
     secrets = frozenset(name for name in (*stack, *cell.setup.all_secrets) if is_secret(name, cell.setup))
     return Environment(
         tests=tests,
@@ -133,6 +136,18 @@ def build(
             or name in cell.setup.env
         ),
     )
+
+
+def _served(cell: Cell, service_url: str) -> dict[str, str]:
+    """The provider variables of the setup, each with the service's URL in the place of the provider's."""
+    named = {provider.variable: provider.name for provider in cell.setup.providers if provider.variable}
+    if len(named) > 1 and "{provider}" not in service_url:
+        # At one URL nobody could tell their calls apart, and no replay would find them again.
+        raise UsageError(
+            f"one provider service cannot stand in for the {len(named)} providers of setup {cell.setup.name!r}",
+            hint="an 'api_path' with {provider} in it, in the service's service.yaml, gives each a URL of its own",
+        )
+    return {variable: service_url.replace("{provider}", name) for variable, name in named.items()}
 
 
 def missing(cell: Cell, options: RunOptions, caller: Mapping[str, str]) -> tuple[str, ...]:

@@ -92,6 +92,9 @@ CASES = {
         caller={"OPENAI_BASE_URL": "http://gateway/v1", "PATH": "/bin"},
         **both(OPENAI_BASE_URL="http://gateway/v1", PATH="/bin"),
     ),
+    "the tests keep their asserts": Case(
+        caller={"PYTHONOPTIMIZE": "2"}, tests={"PYTHONOPTIMIZE": ABSENT}, stack={"PYTHONOPTIMIZE": "2"}
+    ),
     "an empty variable of the caller is none": Case(
         caller={"OPENAI_BASE_URL": "", "OPENAI_API_KEY": ""},
         **both(OPENAI_BASE_URL="https://api.openai.com/v1", OPENAI_API_KEY=PLACEHOLDER),
@@ -304,6 +307,21 @@ def test_what_no_model_answered_is_recorded_as_synthetic(tmp_path: Path) -> None
         run_id="abcdef", cell_dir=Path("cell"), caller={}, base_url=None, service_url="http://127.0.0.1:1/v1",
     )  # fmt: skip
     assert Settings.from_json(found.stack["STACKPROOF_RECORDER"]).provenance["synthetic"] is True
+
+
+def test_a_service_has_a_url_for_each_provider_that_it_stands_in_for(tmp_path: Path) -> None:
+    both = (ProviderSpec(name="a", variable="A_URL"), ProviderSpec(name="b", variable="B_URL"))
+
+    def variables(service_url: str) -> dict[str, str]:
+        found = build(
+            cell=replace(SERVED, setup=replace(SETUP, providers=both)), options=RunOptions(), project=tmp_path,
+            run_id="abcdef", cell_dir=Path("cell"), caller={}, base_url=None, service_url=service_url,
+        )  # fmt: skip
+        return {name: found.stack[name] for name in ("A_URL", "B_URL")}
+
+    assert variables("http://h:1/for/{provider}/v1") == {"A_URL": "http://h:1/for/a/v1", "B_URL": "http://h:1/for/b/v1"}
+    with pytest.raises(UsageError, match="cannot stand in for the 2 providers"):
+        variables("http://h:1/v1")
 
 
 def test_caller_is_left_alone() -> None:
