@@ -78,5 +78,5 @@ def run_folder(project: Path, named: str | None) -> Path:
         raise UsageError(f"there is no run {named}", hint=f"runs lie in {RUNS.as_posix()}/")
     found = sorted((project / RUNS).glob("*/manifest.json"), key=lambda path: path.stat().st_mtime)
     if not found:
-        raise UsageError("there is no run yet", hint="nox -s verify_release makes one")
+        raise UsageError("there is no run yet", hint="stackproof verify-release makes one")
     return found[-1].parent

@@ -15,7 +15,7 @@ class Current:
 
     today: the day on which waivers are looked at. insist: cells that are wanted only where available are wanted here.
     base: the branch that this one goes to, None when nobody says. policy_changes: policy files that differ from it,
-    None when that is not known.
+    None when that is not known. nox: people here start sessions of nox, not our command.
     """
 
     commit: str | None
@@ -28,6 +28,7 @@ class Current:
     insist: bool = False
     base: str | None = None
     policy_changes: tuple[str, ...] | None = None
+    nox: bool = True
 
 
 def short(commit: str | None) -> str:

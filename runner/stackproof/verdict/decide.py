@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.verdict.cell_rule import cell_rule
 from stackproof.verdict.check_rules import benchmark_rule, types_rule
@@ -36,7 +38,7 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     if (waivers := waivers_rule(policy.waivers, tests, current.today)) is not None:
         rules.append(waivers)
     return Verdict(
-        rules=tuple(rules),
+        rules=tuple(rules if current.nox else map(_without_nox, rules)),
         run_id=evidence.manifest.run_id,
         commit=current.commit,
         dirty=current.dirty,
@@ -45,6 +47,22 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
         stopped=max((cell.stopped for cell in cells.values() if cell.stopped), default=None),
         as_of=current.today.isoformat(),
     )
+
+
+_COMMANDS = {
+    "nox -s integration --": "stackproof run",
+    "nox -s verify_release": "stackproof verify-release",
+    "nox -s typecheck --": "stackproof typecheck",
+    "nox -s benchmark": "stackproof benchmark",
+}
+
+
+def _without_nox(rule: Rule) -> Rule:
+    """The same rule for a project that has no noxfile.py."""
+    again = rule.again or ""
+    for session, command in _COMMANDS.items():
+        again = again.replace(session, command)
+    return replace(rule, again=again or None)
 
 
 def _twin(name: str, cells: dict[str, CellFacts]) -> str | None:

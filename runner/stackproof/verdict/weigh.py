@@ -48,6 +48,7 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
         insist=truthy(environ.get("CI")),
         base=base,
         policy_changes=git.changed(project, base, (digests.POLICY, digests.EXPECTED)) if base else None,
+        nox=(project / "noxfile.py").is_file(),
     )
 
 

@@ -232,6 +232,7 @@ def project(tmp_path: Path) -> Project:
     made = Project(folder=tmp_path / "project")
     made.write(".gitignore", ".stackproof/\n")
     made.write("ci/release.yaml", POLICY)
+    made.write("noxfile.py", "")
     made.write(
         "tests/suites.yaml",
         "suites:\n  base: {description: d, roots: [tests/integration/base], default_setup: ollama}\n",

@@ -476,6 +476,16 @@ def test_nothing_but_waived_failures_is_not_proven(project: Project) -> None:
     assert "no test passed: every one was skipped, is waived, or failed as expected" in rule(verdict, LIBRARY).summary
 
 
+def test_a_project_without_nox_is_told_commands_of_its_own(project: Project) -> None:
+    def commands(run: Run) -> set[str]:
+        return {" ".join((rule.again or "").split()[:3]) for rule in run.verdict().rules}
+
+    run = project.good_run()
+    assert {"nox -s verify_release", "nox -s benchmark", "nox -s typecheck"} <= commands(run)
+    (project.folder / "noxfile.py").unlink()
+    assert {"stackproof verify-release", "stackproof benchmark", "stackproof typecheck pkg"} <= commands(run)
+
+
 def test_nothing_but_expected_failures_is_not_proven(project: Project) -> None:
     tests = {node("test_one"): Outcome.XFAILED, node("test_vision"): Outcome.SKIPPED}
     project.expect(tests)
