@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+def open_streams() -> None:
+    """Give a process that was started without standard streams (`>&-`) empty ones.
+
+    Otherwise the first file that it opens would be in their place, and a child would write into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
 def is_plain(stream: IO[str], environ: Mapping[str, str]) -> bool:
     """Whether colour and live views are out of place: no terminal, a CI system, or NO_COLOR."""
     return bool(environ.get("NO_COLOR")) or truthy(environ.get("CI")) or not stream.isatty()
@@ -27,8 +41,13 @@ def make(stream: IO[str], environ: Mapping[str, str]) -> Console:
     """A console that never wraps, guesses markup or highlights words; colour only where `is_plain` is false."""
     from rich.console import Console  # noqa: PLC0415 - a fifth of a second that --version need not pay
 
+    class Lines(Console):
+        def on_broken_pipe(self) -> None:
+            # rich would end the process with 1, the code of failed tests.
+            raise BrokenPipeError
+
     plain = is_plain(stream, environ)
-    return Console(
+    return Lines(
         file=stream,
         force_terminal=not plain,
         color_system=None if plain else "auto",

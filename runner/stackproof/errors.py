@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 
 
@@ -70,3 +71,19 @@ class NotProvenError(StackproofError):
     """Evidence is missing or inconsistent."""
 
     exit_code = ExitCode.NOT_PROVEN
+
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+_NO_RIGHT = frozenset({errno.EACCES, errno.EPERM})
+
+
+def refused_by_system(error: OSError) -> StackproofError | None:
+    """What a person is told when the machine refuses to keep a file; None for what is a fault of our own."""
+    if error.errno not in _NO_ROOM | _NO_RIGHT:
+        return None
+    what = "may not be read or written" if error.errno in _NO_RIGHT else "cannot be written"
+    return StackproofError(
+        f"{error.filename or 'a file of this run'} {what}: {error.strerror}",
+        hint="a run writes below .stackproof/ in the project, and a provider service below ~/.cache/stackproof: "
+        "make room there, or make it writable",
+    )

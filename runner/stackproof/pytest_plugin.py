@@ -50,7 +50,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Alone, the tests that were collected tell whether there is anything to do."""
     config = session.config
-    if not (config.rootpath / _SUITES).is_file() or config.option.collectonly:
+    if config.option.collectonly:
+        if _in_run() and not _is_worker(config):
+            _list(session)
+        return
+    if not (config.rootpath / _SUITES).is_file():
         return
     root = _integration_root(config).rstrip("/") + "/"
     if _SESSION not in config.stash and any(item.nodeid.startswith(root) for item in session.items):
@@ -102,15 +106,27 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[_SESSION].close()
 
 
+def _list(session: pytest.Session) -> None:
+    """Write down for the run which tests there are, since none is going to run."""
+    from stackproof.plugin.journal import Journal
+
+    journal = Journal(Path(os.environ["STACKPROOF_RUN_DIR"]) / "tests.jsonl")
+    journal.collected([item.nodeid for item in session.items])
+    journal.close()
+
+
 def _begin(config: pytest.Config, *, workers: str | None = None) -> None:
-    from stackproof.errors import StackproofError
+    from stackproof.errors import StackproofError, refused_by_system
     from stackproof.plugin.session import PluginSession
 
     try:
         session = PluginSession.open(config, workers=workers)
-    except StackproofError as error:
-        hint = f"\n  {error.hint}" if error.hint else ""
-        pytest.exit(f"stackproof: {error.message}{hint}", returncode=int(error.exit_code))
+    except (StackproofError, OSError) as error:
+        told = refused_by_system(error) if isinstance(error, OSError) else error
+        if told is None:
+            raise
+        hint = f"\n  {told.hint}" if told.hint else ""
+        pytest.exit(f"stackproof: {told.message}{hint}", returncode=int(told.exit_code))
     config.stash[_SESSION] = session
     session.register()
 

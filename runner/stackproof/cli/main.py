@@ -17,7 +17,7 @@ import click
 
 from stackproof import __version__, console
 from stackproof.cli.cli_words import CommandGroup, RunCommand, given, run_parameters, usage_error
-from stackproof.errors import ExitCode, StackproofError
+from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.option_values import truthy
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Surroundings:
 
 def entry() -> NoReturn:
     """The console script."""
+    console.open_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character shows a question mark instead of ending the run.
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
@@ -69,6 +70,8 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
             error = usage_error(error)
         case StackproofError():
             pass
+        case OSError() if not debug and (told := refused_by_system(error)):
+            error = told
         case _:
             return console.show_unexpected(error, project=project, debug=debug)
     console.show_error(error)

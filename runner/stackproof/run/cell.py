@@ -19,7 +19,7 @@ from typing import Any
 
 from stackproof import catalog, environment, plan
 from stackproof.catalog.records import StackMode
-from stackproof.errors import ExitCode, StackproofError
+from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.evidence import jsonfile, testlog
 from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, namespace, suite, writable
@@ -46,8 +46,10 @@ def main(arguments: list[str]) -> int:
             outcome["error"] = start.error_facts(error)
         except Exception as error:  # noqa: BLE001
             # Whatever it is, the orchestrator has to learn that it was not the tests.
-            traceback.print_exc()
-            outcome["error"] = start.error_facts(StackproofError(f"{type(error).__name__}: {error}"))
+            told = refused_by_system(error) if isinstance(error, OSError) else None
+            if told is None:
+                traceback.print_exc()
+            outcome["error"] = start.error_facts(told or StackproofError(f"{type(error).__name__}: {error}"))
         lifetime.end_descendants()
         if interrupts.first is not None and outcome["signal"] is None:
             outcome["signal"] = interrupts.first.name

@@ -49,7 +49,7 @@ def judge(facts: CellFacts) -> Judgement:
         return Judgement(
             exit_code=ExitCode.INTERNAL,
             reason="the process of the cell ended without saying how",
-            hint="it was killed, or ran out of memory",
+            hint="it was killed, or ran out of memory or disk space",
             log="cell.log",
         )
     if signum := jsonfile.text(outcome, "signal"):

@@ -15,7 +15,7 @@ from rich.console import Console
 from stackproof import plan_text
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
-from stackproof.evidence import jsonfile, junit, manifest, merge
+from stackproof.evidence import jsonfile, junit, manifest, merge, testlog
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
 from stackproof.run import namespace, run_folder, suite
@@ -58,6 +58,7 @@ class RunOutcome:
                     "sealed": outcome.sealed,
                     "again": outcome.again,
                     "folder": str(outcome.cell_dir),
+                    "tests": testlog.read(outcome.cell_dir / "tests.jsonl").collected,
                     "result": jsonfile.read(outcome.cell_dir / "result.json"),
                 }
                 for outcome in self.cells

@@ -31,7 +31,9 @@ class SuiteEnd:
 
 
 def talks(options: RunOptions) -> bool:
-    """Whether pytest writes to the terminal itself, and may read from it."""
+    """Whether pytest writes to the terminal itself, and may read from it. With --json nothing else is printed there."""
+    if options.json:
+        return False
     return options.verbose or options.collect_only or bool(_INTERACTIVE.intersection(options.pytest_args))
 
 

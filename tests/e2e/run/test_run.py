@@ -49,8 +49,9 @@ def test_a_failing_test_is_shown_with_the_command_that_runs_it_again(project: Pr
     assert "again: stackproof run --setup local" in done.output
 
 
-def test_json_is_one_object_and_nothing_else(project: Project) -> None:
-    done = project.run("--json")
+@pytest.mark.parametrize("talking", [(), ("--verbose",), ("--", "-s")], ids=["plain", "verbose", "uncaptured"])
+def test_json_is_one_object_and_nothing_else(project: Project, talking: tuple[str, ...]) -> None:
+    done = project.run("--json", *talking)
     facts = json.loads(done.output)
     assert facts["exit_code"] == 0
     (cell,) = facts["cells"]
@@ -113,6 +114,13 @@ def test_collect_only_lists_node_ids_and_starts_nothing(project: Project) -> Non
     assert done.code == 0, done.output
     assert "tests/integration/base/test_it.py::test_passes" in done.output
     assert not (project.cell_dir() / "stack.log").exists()
+
+
+def test_json_of_collect_only_is_one_object_with_the_node_ids(project: Project) -> None:
+    done = project.run("--collect-only", "--json")
+    (cell,) = json.loads(done.output)["cells"]
+    assert cell["tests"] == ["tests/integration/base/test_it.py::test_passes"]
+    assert cell["exit_code"] == 0
 
 
 def test_a_suite_that_takes_too_long_is_stopped_and_named_and_writes_its_report(project: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import subprocess
@@ -159,6 +160,27 @@ def test_fault_of_our_own_is_one_line_and_a_file(
     assert "RuntimeError: two" in kept.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "a file of this run cannot be written: No space left"),
+        (PermissionError(errno.EACCES, "Permission denied", "/p/.stackproof"), "/p/.stackproof may not be read or"),
+    ],
+    ids=["full disk", "no permission"],
+)
+def test_a_disk_that_refuses_is_named_in_one_sentence(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+) -> None:
+    def refused(around: cli.Surroundings) -> None:
+        raise error
+
+    monkeypatch.setattr(cli.Surroundings, "catalog", refused)
+    assert cli.main(["setups"], environ={}, project=project) == ExitCode.INTERNAL
+    err = capsys.readouterr().err
+    assert err.startswith(f"✗ {said}")
+    assert "traceback" not in err
+
+
 @pytest.mark.parametrize("name", ["setups", "stacks", "suites"])
 def test_lists_are_text_and_json(command: Command, capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert command(name) == 0
@@ -236,6 +258,22 @@ def test_reader_that_leaves_early_gets_no_traceback(project: Path) -> None:
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()
         assert process.wait(timeout=60) == ExitCode.INTERNAL
+
+
+def test_a_run_whose_reader_left_does_not_end_like_failed_tests() -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str, /) -> int:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        console.make(Closed(), {}).print("PASS")
+
+
+def test_a_process_without_standard_output_still_ends_with_its_own_code(project: Path) -> None:
+    script = "import sys; sys.argv = ['stackproof', 'setups']; from stackproof.cli.main import entry; entry()"
+    closed = f'exec {sys.executable} -c "{script}" >&-'
+    done = subprocess.run(["sh", "-c", closed], cwd=project, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("topic", [["--help"], ["run", "--help"], ["run", "-h"], ["setups", "--help"]])
