@@ -23,7 +23,7 @@ _HANDED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit and end-to-end tests of Stackproof itself."""
-    _run(session, "dev", ["pytest"])
+    _run(session, "dev,sdks", ["pytest"])
 
 
 @nox.session
