@@ -179,11 +179,13 @@ def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool, interrupted: b
         brain.ledger.wait_for_calls(owner, _IN_FLIGHT)
         note_unanswered(brain.ledger.read("calls")[0], unanswered)
         whole = not interrupted and not any(left for (name, _), left in unanswered.items() if name == owner.name)
+        # A stack that was not started, since no picked test needs it, has not asked for less.
+        whole = whole and (owner != scopes.STACK or bool(brain.store.staged(owner)))
         unanswered.clear()
         _add(kept, brain.store.promote(owner, replace=replace, prune=whole))
 
     for name in dict.fromkeys(str(entry["scope"]) for entry in entries if "test" not in entry):
-        if name in failed or name.partition("[")[0] in failed:
+        if _is_among(name, failed):
             kept.not_promoted += brain.store.drop(Scope(name=name))
         else:
             promote(Scope(name=name))
@@ -204,6 +206,11 @@ def _failed_shared(entries: Iterable[Mapping[str, Any]]) -> set[str]:
     return {name for name, _ in failed}
 
 
+def _is_among(name: str, failed: Collection[str]) -> bool:
+    """Whether a scope, or its fixture with a parameter that is not known, is one of the failed."""
+    return name in failed or name.partition("[")[0] in failed
+
+
 def _add(kept: Kept, counts: tuple[int, int]) -> None:
     kept.written += counts[0]
     kept.removed += counts[1]
@@ -217,8 +224,8 @@ def unused(brain: Brain, passed: Mapping[str, bool]) -> list[str]:
     used = {Path(str(call["file"])).name for call in calls if call.get("file")}
     entries, _ = brain.ledger.read(SHARED_JOURNAL)
     names = [nodeid for nodeid, ok in passed.items() if ok]
-    failed = {name.partition("[")[0] for name in _failed_shared(entries)}
-    names += [name for name in {str(entry["scope"]) for entry in entries} if name.partition("[")[0] not in failed]
+    failed = _failed_shared(entries)
+    names += [name for name in {str(entry["scope"]) for entry in entries} if not _is_among(name, failed)]
     digests = {Scope(name=name).digest[:12] for name in names}
     left = []
     for folder, _, files in os.walk(brain.store.base):

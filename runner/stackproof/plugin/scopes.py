@@ -33,7 +33,8 @@ class ScopeTracker:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """A test begins, or begins again."""
-        self._attempts[item.nodeid] = self._attempts.get(item.nodeid, 0) + 1
+        # Counted for the run: when a worker dies, another one runs its test again.
+        self._attempts[item.nodeid] = self._brain.ledger.attempt(item.nodeid)
         self._item = item
         scope.set_process_scope(self.scope_of(item.nodeid))
         return (yield from self._within(item))
@@ -127,20 +128,34 @@ def swap(values: Mapping[str, str | None]) -> dict[str, str | None]:
 
 def fixture_scope_name(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> str:
     """`fixture:<base id>::<name>[param]`: the same for every test that uses it."""
-    name = f"fixture:{fixturedef.baseid}::{fixturedef.argname}"
     if fixturedef.params is None:
-        return name
-    param = getattr(request, "param", None)
-    shown = param if isinstance(param, str | int | float | bool) else getattr(request, "param_index", 0)
-    return f"{name}[{shown}]"
+        return _name_of(fixturedef)
+    return _with_param(_name_of(fixturedef), getattr(request, "param", None), getattr(request, "param_index", 0))
+
+
+def _name_of(fixturedef: pytest.FixtureDef[Any]) -> str:
+    return f"fixture:{fixturedef.baseid}::{fixturedef.argname}"
+
+
+def _with_param(name: str, param: Any, index: int) -> str:
+    return f"{name}[{param if isinstance(param, str | int | float | bool) else index}]"
 
 
 def shared_scopes_used(item: pytest.Item, also: Iterable[str]) -> set[str]:
-    """Name beginnings of the shared scopes that a test depends on: its fixtures', and what was set up in it."""
+    """Names of the shared scopes that a test depends on: of its fixtures, of those it asked for by name, and `also`.
+
+    Where it is not known with which parameter a fixture was used, the name ends before that.
+    """
     info = getattr(item, "_fixtureinfo", None)
+    asked_for = getattr(getattr(item, "_request", None), "_fixture_defs", {})
+    definitions = [*getattr(info, "name2fixturedefs", {}).values(), list(asked_for.values())]
+    callspec = getattr(item, "callspec", None)
     found = set(also)
-    for definitions in getattr(info, "name2fixturedefs", {}).values():
-        for definition in definitions:
-            if definition.scope != "function":
-                found.add(f"fixture:{definition.baseid}::{definition.argname}")
+    for definition in (one for several in definitions for one in several):
+        if definition.scope == "function":
+            continue
+        name, argname = _name_of(definition), definition.argname
+        if definition.params is not None and callspec is not None and argname in callspec.params:
+            name = _with_param(name, callspec.params[argname], callspec.indices[argname])
+        found.add(name)
     return found

@@ -37,6 +37,10 @@ class Ledger:
         """The ordinal of this call among equal requests of its scope, from 1; never given out twice."""
         return self._claims.take(f"{scope.digest[:12]}.{scope.worker}.{scope.attempt}.{request_digest[:20]}")
 
+    def attempt(self, name: str) -> int:
+        """Which run of the scope of this name begins now, from 1; a process that was killed in one has used it up."""
+        return self._claims.take(f"attempt.{Scope(name=name).digest[:12]}")
+
     def first(self, scope: Scope, request_digest: str, ordinal: int) -> bool:
         """Whether this process is the one that records a shared scope's answer; the others wait for its file."""
         folder = self._folder("first", scope.digest[:12])

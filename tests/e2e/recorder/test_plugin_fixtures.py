@@ -117,6 +117,42 @@ def test_bad(wide, ask):
     assert ended.has("not kept: 3 recordings of tests that failed")
 
 
+def test_a_failing_dependent_holds_back_what_it_used_and_nothing_else(project: Project) -> None:
+    """One parameter of a fixture; one that is asked for by name, which another test had set up before."""
+    project.test("""
+@pytest.fixture(scope="module", params=["p", {"not": "a name"}])
+def wide(ask, request):
+    return ask(f"up {request.param_index}")
+
+@pytest.fixture(scope="module")
+def by_name(ask):
+    return ask("by name")
+
+@pytest.mark.parametrize("name", ["by_name", "ask"])
+def test_by_name(request, name):
+    request.getfixturevalue(name)
+    assert name == "by_name"
+
+def test_by_name_later(request):
+    request.getfixturevalue("by_name")
+    assert 0
+
+def test_wide(wide, request):
+    assert request.node.callspec.params["wide"] == "p"
+""")
+    assert project.pytest("record").code == 1
+    assert _scopes(project) == {"fixture:tests/integration/test_it.py::wide[p]": {"up 0"}}
+
+
+def test_a_picked_test_without_the_stack_costs_the_stack_nothing(project: Project) -> None:
+    project.test('def test_a(ask):\n    ask("one")\n\ndef test_b():\n    pass\n')
+    assert project.pytest("record", TINY_CALLS_AT_START="1").code == 0
+    before = _scopes(project)
+    assert "stack" in before
+    assert project.pytest("record", "-k", "test_b", TINY_CALLS_AT_START="1").code == 0
+    assert _scopes(project) == before
+
+
 def test_a_dependent_that_passes_at_its_second_attempt_keeps_nothing_back(project: Project) -> None:
     project.test("""
 import pathlib

@@ -105,6 +105,18 @@ def _claim_in_child(claims: Claims, out: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_attempts_are_counted_for_all_processes(tmp_path: Path) -> None:
+    one, other = Ledger(str(tmp_path)), Ledger(str(tmp_path))
+    assert [one.attempt("a.py::t"), other.attempt("a.py::t"), other.attempt("a.py::u"), one.attempt("a.py::t")] == [
+        1,
+        2,
+        1,
+        3,
+    ]
+    one.close()
+    other.close()
+
+
 def test_a_forked_child_goes_on_counting(tmp_path: Path) -> None:
     claims = Claims(str(tmp_path / "run" / "claims"))
     assert claims.take("k") == 1
