@@ -1,6 +1,7 @@
 """Serve until SIGTERM or SIGINT: `python -m echo_service --port PORT`.
 
-The base URL for clients is http://127.0.0.1:PORT/v1, for Gemini's own API and Ollama's the origin.
+The base URL for clients is http://127.0.0.1:PORT/v1, for Gemini's own API and Ollama's the origin. What is below
+`/for/NAME` is the same again: a URL of its own for each provider that it stands in for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from echo_service import interactions, ollama_api, rerank, responses, web_search
 
 _HOST = "127.0.0.1"
+_BELOW = re.compile(r"\A/for/[^/]+(?=/)")
 _CHANGING = re.compile(r" host=\S+ time=\S+")
 
 
@@ -32,17 +34,19 @@ class SteadyEcho(EchoBackend):  # type: ignore[misc]
         return (_CHANGING.sub("", text, count=1), *counts)
 
 
-class GoogleKey:
-    """Google's SDK sends its key in a header that llm-katan does not read; it gets it as the bearer token."""
+class Front:
+    """What llm-katan does not read: a path below `/for/NAME`, and the header in which Google's SDK sends its key."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            path = _BELOW.sub("", scope["path"])
+            scope = {**scope, "path": path, "raw_path": path.encode()}
             key = dict(scope["headers"]).get(b"x-goog-api-key")
             if key is not None:
-                scope = {**scope, "headers": [*scope["headers"], (b"authorization", b"Bearer " + key)]}
+                scope["headers"] = [*scope["headers"], (b"authorization", b"Bearer " + key)]
         await self._app(scope, receive, send)
 
 
@@ -61,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
     )
     server.create_backend = SteadyEcho
     app = server.create_app(config)
-    app.add_middleware(GoogleKey)
+    app.add_middleware(Front)
     for module in (interactions, ollama_api, rerank, responses, web_search):
         app.router.routes.extend(module.ROUTES)
     # It answers at once: whoever still waits when it is told to stop has gone away.
