@@ -138,8 +138,8 @@ class ServiceSpec:
 
     requirements: file for pip, installed into a virtual environment of the service's own. command: argv with the
     templates {python}, {port} and {cache}. api_path: what follows the origin in the URL handed to a setup's provider
-    variables, in which {provider} is the provider's name. server and models: facts that go into the provenance of recordings, models by alias. synthetic: no model
-    answers, so each recording says that it is synthetic.
+    variables; {provider} in it is the provider's name. server and models: facts that go into the provenance of
+    recordings, models by alias. synthetic: no model answers, so each recording says that it is synthetic.
     """
 
     name: str

@@ -92,7 +92,7 @@ def test_models_are_listed_by_the_names_that_they_have_here(http_client: httpx2.
 def test_a_model_that_is_not_there_is_a_404(http_client: httpx2.Client, native_model: str) -> None:
     provider = native_model.partition("/")[0]
     for streamed in (False, True):
-        body = {"model": f"{provider}/no-such-model", "messages": [], "stream": streamed}
+        body: dict[str, Any] = {"model": f"{provider}/no-such-model", "messages": [], "stream": streamed}
         response = http_client.post("/api/chat", json=body)
         assert response.status_code == 404
         assert "not found" in response.json()["error"]

@@ -13,6 +13,11 @@ from openai.types.responses import Response
 SEARCH: Any = {"type": "web_search"}
 
 
+def tool(**more: Any) -> Any:
+    """The tool with options."""
+    return {**SEARCH, **more}
+
+
 def search_of(response: Response) -> Any:
     """The one search in the output."""
     (item,) = [item for item in response.output if item.type == "web_search_call"]
@@ -35,7 +40,7 @@ def test_sources_are_shown_when_asked_for(openai_client: OpenAI, searching_model
     response = openai_client.responses.create(
         model=searching_model,
         input="Where is the longest river?",
-        tools=[{**SEARCH, "search_context_size": "low"}],
+        tools=[tool(search_context_size="low")],
         include=["web_search_call.action.sources"],
         temperature=0,
     )
@@ -48,7 +53,7 @@ def test_only_allowed_domains_are_searched(openai_client: OpenAI, searching_mode
     response = openai_client.responses.create(
         model=searching_model,
         input="What is a domain?",
-        tools=[{**SEARCH, "filters": {"allowed_domains": ["example.org"]}}],
+        tools=[tool(filters={"allowed_domains": ["example.org"]})],
         include=["web_search_call.action.sources"],
         temperature=0,
     )
