@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from . import miss, pacing, recording, redact, rules, scope, tokens
+from .decision import Answer, Decision, Later, PassThrough, Record
 from .identity import Identity, describe, digest
-from .interaction import VERSION, Call, Request, compose, is_model_list, reason_against
+from .interaction import Call, Request, compose, is_model_list, reason_against
 from .ledger import Ledger
 from .miss import Miss
 from .mode import Mode
@@ -24,55 +24,8 @@ from .store import MODELS, Store, digest_of_models, merge_models
 from .take import Response, Take, is_undone
 
 _SHARED_WAIT = 120.0
-__all__ = ["VERSION", "Answer", "Brain", "Decision", "Later", "PassThrough", "Record", "Request"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PassThrough:
-    """Let the library do what it would have done, with these headers added."""
-
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """A response that needs no network. `exception` is {kind, message} to raise after the chunks, if any.
-
-    `status` is None when there was no response at all. `waits` are seconds before each chunk, none when at once.
-    `read_on` is set where the recorded caller left: whoever reads on is told why not by the text that it returns.
-    """
-
-    status: int | None
-    headers: Mapping[str, str]
-    chunks: Iterable[bytes]
-    exception: Mapping[str, str] | None = None
-    waits: Iterable[float] = ()
-    read_on: Callable[[], str] | None = None
-
-    def paced(self) -> Iterator[tuple[float, bytes]]:
-        """The chunks, each with the seconds that its reader has to wait for it first."""
-        waits = iter(self.waits)
-        for chunk in self.chunks:
-            yield next(waits, 0.0), chunk
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
-    """Send it, feed the take, hand on what it gives. `url` and `body` are what goes out; None: as it is."""
-
-    take: Take
-    url: str | None
-    body: bytes | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Later:
-    """Another process records this very answer now: ask `poll` again until it gives the decision."""
-
-    poll: Callable[[], PassThrough | Answer | Record | None]
-
-
-Decision = PassThrough | Answer | Record | Later
 _NOTHING = PassThrough(headers={})
 
 

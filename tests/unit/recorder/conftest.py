@@ -12,7 +12,9 @@ import hypothesis
 import pytest
 
 from stackproof.recorder import scope as scopes
-from stackproof.recorder.brain import Answer, Brain, Decision, Record, Request
+from stackproof.recorder.brain import Brain
+from stackproof.recorder.decision import Answer, Decision, Record
+from stackproof.recorder.interaction import Request
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import Provider, Settings

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stackproof.recorder import scope as scopes
-from stackproof.recorder.brain import Answer, Brain, Later, PassThrough, Record
+from stackproof.recorder.brain import Brain
+from stackproof.recorder.decision import Answer, Later, PassThrough, Record
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import STACK, UNKNOWN, Scope
 

@@ -15,7 +15,9 @@ _PROGRAM = r"""
 import json, os, shutil, signal, sys
 from pathlib import Path
 from stackproof.recorder import scope as scopes, store
-from stackproof.recorder.brain import Answer, Brain, Record, Request
+from stackproof.recorder.brain import Brain
+from stackproof.recorder.decision import Answer, Record
+from stackproof.recorder.interaction import Request
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import Provider, Settings

@@ -34,7 +34,8 @@ print(json.dumps({"loaded": sorted(set(sys.modules) - before), "all": sorted(sys
 CALLS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from stackproof_recorder.brain import Brain, Request
+from stackproof_recorder.brain import Brain
+from stackproof_recorder.interaction import Request
 from stackproof_recorder.settings import Provider, Settings
 from stackproof_recorder.mode import Mode
 import stackproof_recorder.install

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stackproof.recorder import recording, scope
-from stackproof.recorder.brain import Brain, Record
+from stackproof.recorder.brain import Brain
+from stackproof.recorder.decision import Record
 from stackproof.recorder.interaction import Request
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope

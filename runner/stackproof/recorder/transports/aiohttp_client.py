@@ -16,7 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from .. import announce
-from ..brain import Answer, Brain, Later, PassThrough, Record, Request
+from ..brain import Brain
+from ..decision import Answer, Later, PassThrough, Record
+from ..interaction import Request
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
 from . import backoff

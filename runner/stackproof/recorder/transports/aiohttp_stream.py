@@ -12,7 +12,7 @@ from collections import deque
 from types import ModuleType
 from typing import Any
 
-from ..brain import Answer
+from ..decision import Answer
 from .aiohttp_failures import Failures
 
 # Seconds that a relay gets to learn that its own client has left, before reading on counts as a miss.

@@ -16,8 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from .. import announce
-from ..brain import Answer, Brain, Decision, Later, PassThrough, Record, Request
+from ..brain import Brain
+from ..decision import Answer, Decision, Later, PassThrough, Record
 from ..failures import Kind, kind_of
+from ..interaction import Request
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
 from . import backoff

@@ -13,7 +13,9 @@ from types import ModuleType
 from typing import Any
 
 from .. import announce
-from ..brain import Answer, Brain, Decision, Later, PassThrough, Record, Request
+from ..brain import Brain
+from ..decision import Answer, Decision, Later, PassThrough, Record
+from ..interaction import Request
 from ..mode import Mode
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
