@@ -86,7 +86,9 @@ def interpret(*, exit_code: int, stdout: str, stderr: str, project: Path, roots:
     elif prose:
         state, reason = TypecheckState.TOOL_FAILURE, f"mypy printed what is no JSON: {prose[0]}"
     elif exit_code == 1 and not messages:
-        state, reason = TypecheckState.TOOL_FAILURE, "mypy ended with exit code 1 and named no error"
+        absent = "No module named mypy" in stderr
+        said = "is not installed beside Stackproof" if absent else "ended with exit code 1 and named no error"
+        state, reason = TypecheckState.TOOL_FAILURE, f"mypy {said}"
     elif exit_code == 0 and errors:
         state, reason = TypecheckState.TOOL_FAILURE, "mypy ended with exit code 0 and named errors"
     elif not files:

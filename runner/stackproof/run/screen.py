@@ -156,7 +156,7 @@ class Screen:
             # Likely what is behind the failures, and a test that passes all the same would not be asked about it.
             why = ", ".join(map(str, calls.get("dropped") or ()))
             answers = "1 answer" if refused == 1 else f"{refused} answers"
-            left += f"; {answers} not kept: {why} (see --record-errors)"
+            left += f"; {answers} not kept: {why}"
         self.line(
             f"recordings: {calls.get('recorded') or 0} calls recorded, {calls.get('written') or 0} files written, "
             f"{calls.get('removed') or 0} removed, in {folder}/{cell.setup.name}{left}"

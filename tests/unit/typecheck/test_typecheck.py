@@ -35,6 +35,11 @@ def test_every_source_is_named() -> None:
     assert interpret(0, "").files == ("a.py", "b/it's.py")
 
 
+def test_mypy_that_is_not_there_is_named_so() -> None:
+    found = interpret(1, "", stderr="/venv/bin/python: No module named mypy\n")
+    assert found.reason == "mypy is not installed beside Stackproof"
+
+
 @pytest.mark.parametrize(
     ("exit_code", "stdout", "state"),
     [
