@@ -16,6 +16,8 @@ from pathlib import Path
 import nox
 
 nox.options.sessions = ["lint", "typecheck", "tests"]
+# Every session installs what is locked anyway; making its environment anew would only cost time.
+nox.options.reuse_venv = "yes"
 
 _HANDED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
