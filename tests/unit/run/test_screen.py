@@ -96,10 +96,11 @@ def test_provider_calls_say_what_kept_the_world_away() -> None:
 
 def test_answers_that_were_not_kept_are_told_with_their_reason() -> None:
     sheet = Sheet()
-    calls = {"recorded": 0, "written": 0, "removed": 0, "refused": 7, "dropped": ["status 401 (kept with --record-errors)"]}
+    why = "status 401 (kept with --record-errors)"
+    calls = {"recorded": 0, "written": 0, "removed": 0, "refused": 7, "dropped": [why]}
     sheet.screen.recordings(cell(Mode.RECORD), calls, "recordings")
     (line,) = sheet.lines()
-    assert line.endswith("in recordings/ollama; 7 answers not kept: status 401 (kept with --record-errors)")
+    assert line.endswith(f"in recordings/ollama; 7 answers not kept: {why}")
 
 
 def test_a_miss_is_shown_once_in_place_of_the_failure_behind_it() -> None:
