@@ -103,7 +103,6 @@ def test_fixtures_of_every_width_serve_any_number_of_workers(project: Project, p
             fixtures.setdefault(name.removeprefix("fixture:tests/integration/pack::"), set()).add((say, count))
     assert fixtures == _FIXTURES
     _replays(project, probe)
-    _replays(project, probe, "-k", "test_two and (test_a and q or test_c and 1)")
     assert _record_anew(project, probe) == by_three
     _replays(project, probe, "-n", "3")
 
@@ -117,7 +116,7 @@ async def direct(say):
     async with httpx2.AsyncClient(trust_env=False, timeout=20) as client:
         return (await client.post(os.environ["PROBE_URL"] + "/answers", json={"say": say})).json()["text"]
 
-@pytest.mark.parametrize("n", range(3))
+@pytest.mark.parametrize("n", range(2))
 class TestAtOnce:
     def test_threads_of_a_pool(self, ask, n):
         with ThreadPoolExecutor(6) as pool:
@@ -152,20 +151,20 @@ def test_workers_on_both_sides_of_a_server_share_one_count(project: Project, pro
     _with_workers(project, 2)
     _widths(project)
     _record_anew(project, probe, "-n", "4", stack="server")
-    _replays(project, probe, "-n", "4", "-k", "test_two", stack="server")
+    _replays(project, probe, "-n", "2", "-k", "test_two and (test_a and q or test_c and 1)", stack="server")
 
 
 def test_equal_requests_at_once_get_each_answer_once(project: Project, probe: Probe) -> None:
     _with_workers(project, 3)
     project.test(_AT_ONCE)
     for mode, stack, counts in (
-        ("record", "server", "0 replayed, 51 recorded"),
-        ("replay", "library", "51 replayed, 0 recorded"),
+        ("record", "server", "0 replayed, 34 recorded"),
+        ("replay", "library", "34 replayed, 0 recorded"),
     ):
         ended = project.pytest(mode, "tests/integration", "-n", "4", stack=stack)
         assert ended.code == 0, ended.out
         assert ended.has(counts, "0 missed, 0 unused")
-        assert len(probe.asked) == 51
+        assert len(probe.asked) == 34
 
 
 def test_two_sessions_record_the_same_at_once_and_leave_one_valid_set(project: Project) -> None:
