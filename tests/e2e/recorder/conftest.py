@@ -235,7 +235,13 @@ class Project:
     def command(self, *arguments: str) -> list[str]:
         """The command line of a pytest."""
         # Plugins that a test has no use for cost more than the test.
-        others = {"hypothesispytest": None, "xdist": "-n", "rerunfailures": "--reruns", "asyncio": "-pasyncio"}
+        others = {
+            "hypothesispytest": None,
+            "langsmith_plugin": None,
+            "xdist": "-n",
+            "rerunfailures": "--reruns",
+            "asyncio": "-pasyncio",
+        }
         others["anyio"] = "-panyio"
         unused = [f"-pno:{name}" for name, option in others.items() if option not in arguments]
         arguments = arguments or ("tests/integration",)
