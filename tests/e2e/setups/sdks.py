@@ -99,10 +99,15 @@ def bedrock_openai_signed(variables: Variables) -> Any:
 def converse(*, signed: bool) -> Callable[[Variables], Any]:
     def make(variables: Variables) -> Any:
         more = {"signature_version": "v4"} if signed else {}
-        client = installed("boto3").client(
-            "bedrock-runtime",
-            endpoint_url=_origin(variables["BEDROCK_BASE_URL"]),
-            config=installed("botocore.config", "boto3").Config(retries={"total_max_attempts": 1}, **more),
+        # A session of its own: the default one keeps the credentials of whichever test came first.
+        client = (
+            installed("boto3")
+            .session.Session()
+            .client(
+                "bedrock-runtime",
+                endpoint_url=_origin(variables["BEDROCK_BASE_URL"]),
+                config=installed("botocore.config", "boto3").Config(retries={"total_max_attempts": 1}, **more),
+            )
         )
         asked = [{"role": "user", "content": [{"text": "Hi"}]}]
         try:

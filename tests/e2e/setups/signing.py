@@ -21,7 +21,7 @@ def check(asked: Any, *, key: str, secret: str, region: str, service: str) -> No
     """AssertionError when the request that came in is not signed with these credentials, for this service."""
     found = _AUTHORIZATION.match(asked.headers["authorization"])
     assert found, asked.headers["authorization"]
-    assert (found["key"], found["region"], found["service"]) == (key, region, service)
+    assert (found["key"], found["region"], found["service"]) == (key, region, service), asked.headers["authorization"]
     names = found["signed"].split(";")
     assert {"host", "x-amz-date"} <= set(names)
     assert "?" not in asked.target, "a query would have to be sorted and encoded here"
