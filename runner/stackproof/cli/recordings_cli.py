@@ -1,18 +1,19 @@
-"""The commands `stackproof recordings …`."""
+"""The commands `stackproof recordings …`; each lives in a module of its own that is imported when it is asked for."""
 
 from __future__ import annotations
 
 import click
 
 from stackproof import console
+from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.policy_cli import Surroundings, run_folder
 from stackproof.errors import ExitCode
 from stackproof.recordings import promote as promotion
 
 
-@click.group("recordings")
+@click.group("recordings", cls=CommandGroup, elsewhere={})
 def recordings() -> None:
-    """Look after recordings."""
+    """Look after recordings: read, compare, check, clean, move and import them."""
 
 
 @recordings.command("promote")

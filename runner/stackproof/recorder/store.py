@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -262,10 +263,27 @@ def _listing(folder: str) -> Sequence[str]:
         return []
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileName:
+    """What the name of a recording says: the first digits of both digests (12 and 20), and its number from 1."""
+
+    scope: str
+    request: str
+    ordinal: int
+
+
+def parse_name(name: str) -> FileName | None:
+    """Take the name of a recording apart; None for a model list, a side file, or something else."""
+    match = _NAME.match(name)
+    if match is None:
+        return None
+    return FileName(scope=match["scope"], request=match["request"], ordinal=int(match["ordinal"] or 1))
+
+
 def ordinal_of(name: str) -> int:
     """The number in a recording's file name."""
-    match = _NAME.match(name)
-    return int(match["ordinal"] or 1) if match else 1
+    parsed = parse_name(name)
+    return parsed.ordinal if parsed else 1
 
 
 def digest_of_models(response: dict[str, Any]) -> str:
