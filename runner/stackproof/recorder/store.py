@@ -9,12 +9,15 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import promotion, recording, sidefile
 from .identity import Identity
 from .recording import Recording
-from .scope import STACK_NAME, Scope
+from .scope import STACK, STACK_NAME, Scope
+
+if TYPE_CHECKING:
+    from .debug import Trace
 
 COMMON = "common"
 MODELS = "models"
@@ -46,6 +49,7 @@ class Store:
         self._staged = os.path.join(run_dir, "staged")
         self._integration_root = integration_root
         self._folders: dict[str, list[str]] = {}
+        self.trace: Trace | None = None  # told what is moved and removed
 
     def folders(self, scope: Scope) -> list[str]:
         """Where a scope is looked up, in this order."""
@@ -170,12 +174,18 @@ class Store:
         for staged, name in order.names.items():
             content = recording.read(os.path.join(staging, staged))
             if content is not None:
-                written += recording.write(os.path.join(folder, name), content)
+                written += self._put(scope, os.path.join(folder, name), content)
         removed = self._prune(scope, set(order.names.values()) if order.prune else None)
         for staged in order.names:
             recording.remove(os.path.join(staging, staged))
         promotion.end(staging)
         return written, removed
+
+    def _put(self, scope: Scope, path: str, content: Recording) -> bool:
+        changed = recording.write(path, content)
+        if self.trace is not None:
+            self.trace.promoted(scope, path, changed=changed)
+        return changed
 
     def _prune(self, scope: Scope, kept: set[str] | None) -> int:
         """Remove what is not `kept` of a scope, and all of it where it lies in a folder that is not the scope's own.
@@ -196,6 +206,8 @@ class Store:
                     if kept is not None and not (folder == own and name in kept):
                         recording.remove(path)
                         removed += 1
+                        if self.trace is not None:
+                            self.trace.removed(scope, path, "its scope did not ask for it again")
                 elif sidefile.is_one(name) and sidefile.belongs_to(name) not in names:
                     _remove_abandoned(path)
         return removed
@@ -205,6 +217,8 @@ class Store:
         paths = self.staged(scope)
         for path in paths:
             recording.remove(path)
+            if self.trace is not None:
+                self.trace.removed(scope, path, "its test did not pass")
         return len(paths)
 
     def promote_models(self) -> int:
@@ -216,7 +230,7 @@ class Store:
             content = recording.read(os.path.join(staged, name))
             if content is None:
                 continue
-            written += recording.write(os.path.join(common, name), content)
+            written += self._put(STACK, os.path.join(common, name), content)
             prefix = name[: name.rfind("-") + 1]
             for old in _listing(common):
                 if (
