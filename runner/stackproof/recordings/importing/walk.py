@@ -1,0 +1,69 @@
+"""From a folder of foreign recordings to a report: finds files, tells their format by their content, places them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackproof.recordings.importing.imported import Choices, Reader, RefusedSource, Source
+from stackproof.recordings.importing.place import Place
+from stackproof.recordings.importing.report import Report, Tally
+
+# Larger than any recording that means something; read whole, so there has to be an end.
+SIZE_LIMIT = 64 * 1024 * 1024
+
+
+def sources(root: Path, readers: Sequence[Reader]) -> Iterator[Path]:
+    """The files below `root` that a reader may know, folder by folder, each in the order of names."""
+    suffixes = tuple(suffix for reader in readers for suffix in reader.SUFFIXES)
+    for folder, below, names in os.walk(root):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith(suffixes) and name[0] != ".")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Import:
+    """One import of the folder `root` with everything that it needs."""
+
+    root: Path
+    readers: Sequence[Reader]
+    choices: Choices
+    place: Place
+
+    def run(self, paths: Iterable[Path]) -> Report:
+        """Import the files, one after the other. What is refused is in the report; nothing is raised for a file."""
+        tally = Tally()
+        for path in paths:
+            tally.file()
+            name = path.relative_to(self.root).as_posix()
+            try:
+                self._bring_in(_read(path, name), tally)
+            except RefusedSource as refused:
+                tally.refused(name, refused)
+        return tally.report()
+
+    def _bring_in(self, source: Source, tally: Tally) -> None:
+        reader = next((reader for reader in self.readers if reader.recognises(source)), None)
+        if reader is None:
+            raise RefusedSource(f"it is no recording of {' or '.join(reader.NAME for reader in self.readers)}")
+        for item in reader.read(source, self.choices):
+            if isinstance(item, RefusedSource):
+                tally.refused(source.name, item)
+                continue
+            try:
+                fate = self.place.put(source, item, reader.NAME)
+            except RefusedSource as refused:
+                tally.refused(source.name, refused)
+            else:
+                tally.placed(item.kind, item.setup.name, fate)
+
+
+def _read(path: Path, name: str) -> Source:
+    try:
+        if path.stat().st_size > SIZE_LIMIT:
+            raise RefusedSource(f"it is larger than {SIZE_LIMIT >> 20} MiB")
+        return Source(name=name, raw=path.read_bytes())
+    except OSError as error:
+        raise RefusedSource(f"it cannot be read: {error.strerror}") from None
