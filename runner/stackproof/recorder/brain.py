@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from . import miss, pacing, recording, redact, rules, scope, tokens
+from . import debug, miss, pacing, recording, redact, rules, scope, tokens
 from .decision import Answer, Decision, Later, PassThrough, Record
 from .identity import Identity, describe, digest
 from .interaction import Call, Request, compose, is_model_list, reason_against
@@ -41,6 +40,7 @@ class Brain:
         self.store = Store(settings.recordings, settings.setup, settings.run_dir, settings.integration_root)
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
         self._secrets = redact.known_values(settings.secrets, environ)
+        self._trace = self.store.trace = debug.trace(settings, environ, self._secrets)
         self._real_ids = RealIds(self.ledger)
         self._open: dict[Take, str] = {}  # strong, so that a call whose caller forgot it still settles
         self._last_of: dict[tuple[str, str], int] = {}
@@ -51,7 +51,10 @@ class Brain:
             return _NOTHING
         target = self.providers.match(request.url)
         if target is None or target.gives_tokens:
-            return self._not_recorded(request, target)
+            decision = self._not_recorded(request, target)
+            if self._trace is not None:
+                self._trace.not_recorded(request, decision)
+            return decision
         call = self._call(request, target)
         if call.scope is scope.UNKNOWN:
             return self._refuse(call, 0, _without_scope(call))
@@ -117,7 +120,6 @@ class Brain:
         repeats = call.scope == scope.STACK or rules.repeats_last(call.form, self.settings.rules)
         found = self._last(call, ordinal) if repeats else None
         found = found or self.store.find(call.scope, call.identity, ordinal)
-        self._debug(call, ordinal, found[0] if found else None)
         if found is not None:
             return self._replay(call, ordinal, *found)
         if self.settings.mode is Mode.RECORD_IF_MISSING:
@@ -212,6 +214,8 @@ class Brain:
 
     def _send(self, call: Call, ordinal: int, outgoing: Outgoing, token: str) -> Record:
         started = time.monotonic()
+        if self._trace is not None:
+            self._trace.sent(self.store, call, ordinal, outgoing.url)
 
         def on_end(response: Response) -> None:
             try:
@@ -227,6 +231,8 @@ class Brain:
     def _after_other(self, call: Call, ordinal: int, outgoing: Outgoing) -> Later:
         name = call.identity.file_name(ordinal)
         deadline = time.monotonic() + _SHARED_WAIT
+        if self._trace is not None:
+            self._trace.waits(call, ordinal)
 
         def poll() -> Answer | Record | None:
             in_time = time.monotonic() < deadline
@@ -324,19 +330,8 @@ class Brain:
         if self.ledger.has_ended(call.scope):
             entry["late"] = True
         self.ledger.note("calls", entry)
-        if self.settings.debug:
-            print(f"stackproof: {kind} {call.form['method']} {call.form['path']} {more}", file=sys.stderr)
-
-    def _debug(self, call: Call, ordinal: int, path: str | None) -> None:
-        if not self.settings.debug:
-            return
-        name = call.identity.file_name(ordinal)
-        looked = ", ".join(self.store.folders(call.scope))
-        print(
-            f"stackproof: scope {call.scope.name!r} request {call.identity.request[:20]} number {ordinal}: "
-            f"{name} in {looked}: {path or 'not there'}",
-            file=sys.stderr,
-        )
+        if self._trace is not None:
+            self._trace.decided(self.store, call, ordinal, entry)
 
     def settle(self, wait: float, scope_name: str | None = None) -> int:
         """Close takes of this process (of one scope, or all) that nobody will read on; how many after waiting."""

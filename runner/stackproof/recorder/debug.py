@@ -7,7 +7,7 @@ Each process of a run, a server's workers too, appends to `debug.log` in the fol
         file      0e6a615e24ae-91654a09761d2638a606.json
         …
 
-A block's first line names time, process and what happened; the others are `name  value`, and `scope` and `test` say whose
+A block's first line names time, process and what happened; the others are `name  value`; `scope` and `test` say whose
 it is. A body is its canonical form, cut; `stackproof recordings explain FILE --full` shows one whole.
 """
 
@@ -182,9 +182,7 @@ def of_test(text: str, nodeid: str, role: str) -> str:
             blocks.append([line])
     wanted = {f"{INDENT}{name:<11} {nodeid}" for name in ("scope", "test")}
     mark = f" {role}] "
-    return "".join(
-        f"{line}\n" for block in blocks if mark in block[0] and wanted.intersection(block) for line in block
-    )
+    return "".join(f"{line}\n" for block in blocks if mark in block[0] and wanted.intersection(block) for line in block)
 
 
 def _asked(call: Call, ordinal: int) -> str:
