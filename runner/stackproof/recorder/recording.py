@@ -119,9 +119,18 @@ def write(path: str, recording: Recording) -> bool:
         present = read(path)
     except DamagedRecordingError:
         present = None
-    if present is not None and _essence(present) == _essence(recording):
+    if present is not None and is_equal(present, recording):
         _remove_stale(path, present)
         return False
+    put(path, recording, present)
+    return True
+
+
+def put(path: str, recording: Recording, before: Recording | None = None) -> None:
+    """Write atomically, an equal answer too: for what changes a file without changing its answer.
+
+    before: the recording that the file held, where it held one, so that its side files go.
+    """
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     # Random, as process ids repeat: every container has its process 1, and a killed one leaves its file behind.
@@ -135,9 +144,13 @@ def write(path: str, recording: Recording) -> bool:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    if present is not None:
-        _remove_stale(path, recording, present)
-    return True
+    if before is not None:
+        _remove_stale(path, recording, before)
+
+
+def is_equal(one: Recording, other: Recording) -> bool:
+    """Whether two recordings give the same answer to the same request of the same scope, whoever recorded them."""
+    return _essence(one) == _essence(other)
 
 
 def _remove_stale(path: str, written: Recording, before: Recording | None = None) -> None:
