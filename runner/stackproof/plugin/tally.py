@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.plugin.keeping import Kept
+from stackproof.recorder import encodings
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.mode import Mode
 
@@ -36,6 +37,7 @@ def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
         "unused_files": unused_files,
         "unseen_hosts": sorted({f"{call['host']}:{call['port']}" for call in calls if call.get("kind") == "unseen"}),
         "dropped": sorted({str(call.get("reason")) for call in calls if call.get("kind") == "dropped"}),
+        "encoded": sorted(str(call["encoded"]) for call in calls if call.get("encoded")),
         "sealed_by_hook": brain.settings.mode is Mode.REPLAY,
     }
 
@@ -55,6 +57,8 @@ def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
         told.append(f"not kept: {facts['not_promoted']} recordings of tests that failed")
     if facts["refused"]:
         told.append(f"not kept: {facts['refused']} answers ({', '.join(facts['dropped'])})")
+    if facts["encoded"]:
+        told.append(encodings.told(facts["encoded"]))
     told += [f"not kept: a call of {test} was still in flight 5 s after the test ended" for test in facts["in_flight"]]
     if facts["late"]:
         told.append(f"late: {facts['late']} provider calls came after their test had ended")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from . import debug, miss, pacing, recording, redact, rules, scope, tokens
+from . import debug, encodings, miss, pacing, recording, redact, rules, scope, tokens
 from .decision import Answer, Decision, Later, PassThrough, Record
 from .identity import Identity, describe, digest
 from .interaction import Call, Request, compose, is_model_list, reason_against
@@ -20,7 +20,7 @@ from .realids import Outgoing, RealIds
 from .scope import Scope
 from .settings import Settings
 from .store import MODELS, Store, digest_of_models, merge_models
-from .take import Response, Take, is_undone
+from .take import Response, Take
 
 _SHARED_WAIT = 120.0
 
@@ -280,7 +280,10 @@ class Brain:
                 text = f"{call.shown} was not written: its file would not answer the request that made it"
                 self._log_miss(call, ordinal, Miss(kind="unreplayable", text=f"{text}\n  scope: {call.scope.name}"))
                 return
-        self._note("recorded", call, ordinal, file=path, seconds=round(time.monotonic() - started, 3))
+        seconds = round(time.monotonic() - started, 3)
+        encoding = response["headers"].get("content-encoding", "")
+        encoded = {"encoded": encoding} if encodings.needs_a_package(encoding) else {}
+        self._note("recorded", call, ordinal, file=path, seconds=seconds, **encoded)
 
     @staticmethod
     def _answers(path: str, call: Call) -> bool:
@@ -349,7 +352,7 @@ class Brain:
 
 def _headers_of(response: Response) -> dict[str, str]:
     """Recorded headers as they fit the recorded body."""
-    return {key: value for key, value in response["headers"].items() if not is_undone(key, value)}
+    return {key: value for key, value in response["headers"].items() if not encodings.is_undone(key, value)}
 
 
 def _baggage(request: Request, owner: Scope) -> str:

@@ -8,25 +8,18 @@ from __future__ import annotations
 
 import threading
 import time
-import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import events
+from . import encodings, events
 from .canonical import NotPlainJson, compact, parse
 from .normalise import Ids, normalise
 from .recording import cut_at, encode_body
 
-_UNDONE_HERE = ("gzip", "x-gzip", "deflate")
 # Of the connection, not of the answer: the caller gets a decoded body of another length.
 _HOP = frozenset({"connection", "content-length", "keep-alive", "transfer-encoding"})
 
 Response = dict[str, Any]
-
-
-def is_undone(header: str, value: str) -> bool:
-    """Whether a response header names an encoding that the recorded body no longer has."""
-    return header == "content-encoding" and value.strip().lower() in _UNDONE_HERE
 
 
 class Take:
@@ -41,7 +34,7 @@ class Take:
         self._status: int | None = None
         self._kept: dict[str, str] = {}
         self._content_type = ""
-        self._decompress: Callable[[bytes], bytes] | None = None
+        self._undo: encodings.Undo | None = None
         self._framing: events.Framing | None = None
         self._splitter: events.Splitter | None = None
         self._events: list[dict[str, Any]] = []
@@ -57,20 +50,22 @@ class Take:
         self._status = status
         self._kept = dict(kept)
         encoding = headers.get("content-encoding", "").strip().lower()
-        if encoding in ("", "identity", *_UNDONE_HERE):
+        self._undo = encodings.undo(encoding)
+        if self._undo is not None or encoding in ("", "identity"):
             # Of a body in another encoding nothing can be read: it is kept as the bytes that it is.
             self._content_type = headers.get("content-type", "")
         self._framing = events.framing_of(self._content_type)
         if self._framing is not None:
             self._splitter = events.Splitter(self._framing)
-        if encoding not in _UNDONE_HERE:
+        if self._undo is None:
             return {key: value for key, value in headers.items() if key not in _HOP}
-        self._decompress = _inflate(encoding)
+        if encodings.needs_a_package(encoding):
+            self._kept.pop("content-encoding", None)  # with this name in a file, its body is as it came
         return {key: value for key, value in headers.items() if key not in _HOP and key != "content-encoding"}
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """One chunk of the network; the chunks to hand on now."""
-        data = self._decompress(chunk) if self._decompress is not None else chunk
+        data = self._undo(chunk) if self._undo is not None else chunk
         if not data or self._over:
             return []  # beyond the terminal event there is nothing, however the network cut what followed it
         self._waits.append(self._waited())
@@ -187,23 +182,3 @@ class Take:
         response["is_exception"] = exception is not None
         response["exception"] = dict(exception) if exception is not None else None
         self._on_end(response)
-
-
-def _inflate(encoding: str) -> Callable[[bytes], bytes]:
-    if encoding != "deflate":
-        return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress
-    first = bytearray()
-    inflate: list[Callable[[bytes], bytes]] = []
-
-    def decompress(chunk: bytes) -> bytes:
-        if inflate:
-            return inflate[0](chunk)
-        # Servers disagree on whether "deflate" has a zlib header (RFC 9110 says it has): its two bytes tell.
-        first.extend(chunk)
-        if len(first) < 2:
-            return b""
-        has_header = first[0] & 0x0F == 8 and int.from_bytes(first[:2], "big") % 31 == 0
-        inflate.append(zlib.decompressobj(wbits=zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS).decompress)
-        return inflate[0](bytes(first))
-
-    return decompress

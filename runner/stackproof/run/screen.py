@@ -15,6 +15,7 @@ from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.testlog import TestEntry
 from stackproof.plan import Cell
+from stackproof.recorder import encodings
 from stackproof.recorder.mode import Mode
 from stackproof.run.judge import Judgement
 from stackproof.run.namespace import Seal
@@ -157,6 +158,8 @@ class Screen:
             why = ", ".join(map(str, calls.get("dropped") or ()))
             answers = "1 answer" if refused == 1 else f"{refused} answers"
             left += f"; {answers} not kept: {why}"
+        if encoded := calls.get("encoded"):
+            left += f"; {encodings.told(encoded)}"
         self.line(
             f"recordings: {calls.get('recorded') or 0} calls recorded, {calls.get('written') or 0} files written, "
             f"{calls.get('removed') or 0} removed, in {folder}/{cell.setup.name}{left}"

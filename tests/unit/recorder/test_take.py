@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stackproof.recorder import recording
 from stackproof.recorder.normalise import Ids
-from stackproof.recorder.take import Take, is_undone
+from stackproof.recorder.take import Take
 
 DIGEST = "ab" * 32
 SSE = {"content-type": "text/event-stream"}
@@ -280,18 +280,6 @@ def test_a_compressed_stream_is_cut_into_events_as_it_comes() -> None:
     first = packer.compress(b"data: 1\n\n") + packer.flush(zlib.Z_SYNC_FLUSH)
     listener = Listener({**SSE, "content-encoding": "gzip"})
     assert listener.take.feed(first) == [b"data: 1\n\n"]
-
-
-@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream"])
-def test_what_cannot_be_decoded_here_is_kept_as_the_bytes_that_it_is(content_type: str) -> None:
-    packed = b"\x8b\x02\x80\n\n\x00\xff"
-    headers = {"content-type": content_type, "content-encoding": "br"}
-    listener = Listener(headers).feed(packed[:3], packed[3:]).end()
-    assert listener.headers == headers
-    assert b"".join(listener.given) == packed
-    assert b"".join(recording.chunks_of(listener.response)) == packed
-    assert not is_undone("content-encoding", "br")
-    assert is_undone("content-encoding", " GZIP ")
 
 
 def test_headers_of_the_connection_are_not_handed_on() -> None:

@@ -103,6 +103,16 @@ def test_answers_that_were_not_kept_are_told_with_their_reason() -> None:
     assert line.endswith(f"in recordings/ollama; 7 answers not kept: {why}")
 
 
+def test_answers_that_stayed_encoded_are_told() -> None:
+    sheet = Sheet()
+    calls = {"recorded": 3, "written": 3, "removed": 0, "encoded": ["br", "zstd", "br"]}
+    sheet.screen.recordings(cell(Mode.RECORD), calls, "recordings")
+    sheet.screen.recordings(cell(Mode.RECORD), {**calls, "encoded": ["br"]}, "recordings")
+    many, one = sheet.lines()
+    assert many.endswith("; 3 answers kept as br and zstd, for want of a package that reads it")
+    assert one.endswith("; 1 answer kept as br, for want of a package that reads it")
+
+
 def test_a_miss_is_shown_once_in_place_of_the_failure_behind_it() -> None:
     sheet = Sheet()
     miss = {"test_id": "t.py::test_a", "message": "no recording for POST /v1/chat\n  nearest: [x]"}

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from types import ModuleType
 from typing import Any
 
-from .. import announce
+from .. import announce, encodings
 from ..brain import Brain
 from ..decision import Answer, Later, PassThrough, Record
 from ..interaction import Request
@@ -174,7 +174,7 @@ class _Wire:
         kept = {key: value for key, value in headers.items() if key in RESPONSE_HEADERS}
         if undoes and headers.get("content-encoding", "").lower() in _UNDONE_BY_AIOHTTP:
             encoding = headers.pop("content-encoding")
-            if encoding.lower() in ("br", "zstd"):
+            if encodings.needs_a_package(encoding):
                 kept.pop("content-encoding")  # the file holds the decoded body, and whoever replays it must not decode
         passed = take.start(response.status, headers, kept)
         self._set_head(response, response.status, [(k, v) for k, v in response.headers.items() if k.lower() in passed])
