@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from stackproof.errors import ExitCode, StackproofError
-from stackproof.plugin import keeping, opening, tally
+from stackproof.plugin import debugging, keeping, opening, tally
 from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
 from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
-from stackproof.recorder import install, scope
+from stackproof.recorder import debug, install, scope
 from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
 from stackproof.stack.handle import STACK_KEY, StackHandle
 
@@ -72,6 +72,8 @@ class PluginSession:
         register(self._tracker, "stackproof-scopes")
         register(CoroutineScopes(), "stackproof-coroutines")
         register(self._keeper, "stackproof-keeper")
+        if self._opened.settings.debug:
+            register(debugging.StackTold(self._opened.cell_dir / debug.NAME), "stackproof-debugging")
         if self._opened.alone:  # in a run every collected test is the suite's, wherever it lies
             register(Suspender(self._opened.settings.integration_root, self.outside), "stackproof-suspender")
         if self._journal is not None:
@@ -129,6 +131,8 @@ class PluginSession:
         self.summary = [*tally.missed(self._journal.missed), *tally.lines(facts, self._brain.settings.mode)]
         untold = self._keeper.untold(kept.misses_told)
         self.summary += untold
+        if self._opened.settings.debug:
+            self.summary += debug.where(self._opened.settings.run_dir, self._opened.settings.project)
         status = None
         if exitstatus == 0 and (untold or (facts["unused"] and self._brain.settings.strict)):
             status = int(ExitCode.RECORDINGS)

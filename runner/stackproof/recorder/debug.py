@@ -157,6 +157,7 @@ class Trace:
         text = "".join(f"{self._line(line)}\n" for line in lines)
         # Whoever asks for words must not get another outcome by it.
         with contextlib.suppress(OSError):
+            os.makedirs(self._settings.run_dir, exist_ok=True)
             handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
             try:
                 os.write(handle, text.encode("utf-8", "backslashreplace"))
@@ -183,6 +184,15 @@ def of_test(text: str, nodeid: str, role: str) -> str:
     wanted = {f"{INDENT}{name:<11} {nodeid}" for name in ("scope", "test")}
     mark = f" {role}] "
     return "".join(f"{line}\n" for block in blocks if mark in block[0] and wanted.intersection(block) for line in block)
+
+
+def where(run_dir: str, project: str) -> list[str]:
+    """The line that names the file with everything that was told; none where nothing was."""
+    path = os.path.join(run_dir, NAME)
+    if not os.path.isfile(path):
+        return []
+    shown = path.removeprefix(f"{project}/") if project else path
+    return [f"debug: every look-up, of the tests and of the stack, is in {shown}"]
 
 
 def _asked(call: Call, ordinal: int) -> str:

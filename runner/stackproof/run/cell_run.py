@@ -15,6 +15,7 @@ from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, junit, testlog
 from stackproof.evidence.cell import write_result
 from stackproof.plan import Cell, Plan, again
+from stackproof.recorder import debug
 from stackproof.run import cell_file, cell_log, namespace, run_folder, suite
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.judge import CellFacts, Judgement, judge
@@ -192,6 +193,9 @@ class CellRun:
         self._screen.failures(bad, facts.misses, self._dir / "pytest.log")
         self._screen.calls(self._cell, facts.log.calls, self._sealed(), self._seal)
         self._screen.recordings(self._cell, facts.log.calls, options.recording_dir)
+        if options.debug:
+            for line in debug.where(str(self._dir), str(self._plan.project)):
+                self._screen.line(line)
         self._screen.conclusion(self._cell, judgement, seconds, again(self._cell, options))
 
 
