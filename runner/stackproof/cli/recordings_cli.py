@@ -11,7 +11,13 @@ from stackproof.errors import ExitCode
 from stackproof.recordings import promote as promotion
 
 
-@click.group("recordings", cls=CommandGroup, elsewhere={})
+@click.group(
+    "recordings",
+    cls=CommandGroup,
+    elsewhere={
+        "normalize": "stackproof.cli.recordings_normalize:normalize",
+    },
+)
 def recordings() -> None:
     """Look after recordings: read, compare, check, clean, move and import them."""
 
