@@ -1,0 +1,88 @@
+"""What the Docker engine is told and what it says, as data of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineFacts:
+    """What the engine says of itself. name: the machine it runs on. system: `Docker Desktop` for a virtual machine."""
+
+    version: str
+    api: tuple[int, int]
+    name: str
+    system: str
+    architecture: str
+    rootless: bool
+    product: str = "Docker"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mount:
+    """A folder of the engine's machine inside a container."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContainerSpec:
+    """A container to be made. network: its only one. publish: ports that get one on the machine's loopback interface,
+    chosen by the engine. tmpfs: folders in memory. environment holds nothing secret: `docker inspect` shows it.
+    """
+
+    name: str
+    image: str
+    command: tuple[str, ...] = ()
+    entrypoint: tuple[str, ...] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    working_dir: str | None = None
+    network: str | None = None
+    aliases: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    tmpfs: tuple[str, ...] = ()
+    publish: tuple[int, ...] = ()
+    extra_hosts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContainerState:
+    """How a container is. code: of its end, None while it runs or has not started. addresses: by network name. ports:
+    container's port → the machine's.
+    """
+
+    running: bool
+    code: int | None
+    out_of_memory: bool
+    error: str
+    addresses: Mapping[str, str]
+    ports: Mapping[int, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageFacts:
+    """An image that is there. size in bytes; command and entrypoint as its author set them."""
+
+    id: str
+    size: int
+    labels: Mapping[str, str]
+    entrypoint: tuple[str, ...]
+    command: tuple[str, ...]
+    user: str
+    working_dir: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Owned:
+    """Something on the engine that carries labels. kind: container, network, volume or image."""
+
+    kind: str
+    id: str
+    name: str
+    labels: Mapping[str, str]
+    running: bool = False
