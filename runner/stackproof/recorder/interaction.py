@@ -76,20 +76,25 @@ def is_model_list(call: Call, response: Response) -> bool:
     return call.asks_for_models and whole
 
 
+def request_of(form: Form, shown: str) -> dict[str, Any]:
+    """What a recording says of a request: `shown` is the provider's URL with the variable in place of the host."""
+    query = f"?{'&'.join(f'{k}={v}' for k, v in form['query'])}" if form["query"] else ""
+    return {
+        "provider": form["provider"],
+        "method": form["method"],
+        "url": f"{shown}{form['path']}{query}",
+        "path": form["path"],
+        "query": form["query"],
+        "endpoint": form["path"].partition("?")[0],
+        "model": model_of(form),
+        "headers": {},
+        "body": form["body"],
+    }
+
+
 def compose(call: Call, response: Response, ids: Ids, settings: Settings) -> recording.Recording:
     """The recording of an answered call."""
-    query = f"?{'&'.join(f'{k}={v}' for k, v in call.form['query'])}" if call.form["query"] else ""
-    request: dict[str, Any] = {
-        "provider": call.form["provider"],
-        "method": call.form["method"],
-        "url": f"{call.target.shown}{call.form['path']}{query}",
-        "path": call.form["path"],
-        "query": call.form["query"],
-        "endpoint": call.form["path"].partition("?")[0],
-        "model": model_of(call.form),
-        "headers": {},
-        "body": call.form["body"],
-    }
+    request = request_of(call.form, call.target.shown)
     if call.acted:
         request["unfolded"] = digest(call.plain)
     return {
