@@ -15,6 +15,8 @@ from stackproof.recordings import promote as promotion
     "recordings",
     cls=CommandGroup,
     elsewhere={
+        "list": "stackproof.cli.recordings_list:list_",
+        "show": "stackproof.cli.recordings_show:show",
         "normalize": "stackproof.cli.recordings_normalize:normalize",
     },
 )
