@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Protocol
 
 from stackproof.catalog.records import SetupSpec
@@ -16,16 +17,21 @@ class RefusedSource(Exception):  # noqa: N818 - a finding about one file, counte
     """A file, or one call of it, that is not imported. The message is the reason, without the file's name.
 
     Equal reasons are counted together in the summary: keep what differs from file to file out of them where it tells
-    nobody anything.
+    nobody anything. `number` is that of the call in its file, from 1, where a file holds several.
     """
+
+    def __init__(self, reason: str, *, number: int | None = None) -> None:
+        super().__init__(reason)
+        self.number = number
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """A file to be read. `name` is its path below the folder that is imported, with slashes."""
+    """A file to be read. `name` is its path below the folder that is imported, with slashes; `path` is absolute."""
 
     name: str
     raw: bytes
+    path: Path = field(default_factory=Path)
 
     @property
     def sha256(self) -> str:
@@ -58,7 +64,8 @@ class Imported:
     repeats: an equal request with an equal answer in the same scope is a further take of its own (a cassette in which
     a call was made twice); False folds it into the one before. ids: written id -> the provider's own. provenance:
     only what the source says (`recorded_at`, `server`, `sdk`) and what had to be derived; nothing is added to it but
-    `imported_from`.
+    `imported_from`. number: of the call in its file, from 1, where a file holds several. lost: what of the call cannot
+    be carried over though it is imported, each a phrase that is counted.
     """
 
     kind: str
@@ -72,6 +79,8 @@ class Imported:
     repeats: bool = False
     ids: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, object] = field(default_factory=dict)
+    number: int | None = None
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,12 +88,17 @@ class Choices:
     """What the caller decided, and what readers need to know of the project.
 
     setup: `--setup`; None chooses by the URL. provider: `--provider`. renames: prefixes of test paths, old -> new.
+    test: the node id that the calls of a file belong to, where the caller says it. record_errors: answers 401, 429,
+    5xx and the like are taken, too. project: the folder that node ids begin in.
     """
 
     setups: Mapping[str, SetupSpec]
     setup: SetupSpec | None = None
     provider: str | None = None
     renames: tuple[tuple[str, str], ...] = ()
+    test: str | None = None
+    record_errors: bool = False
+    project: Path = field(default_factory=Path.cwd)
 
     def renamed(self, test_id: str) -> str:
         """A node id after `--rename`; the first prefix that ends at a `/` or `::` of it counts."""

@@ -7,6 +7,7 @@ gave. Only what our format never keeps is left out (headers off the allow-list, 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,22 @@ from stackproof.recordings.importing.report import Fate
 
 
 class Place:
-    """Takes the calls of one import in their order. Nothing is written when `dry`."""
+    """Takes the calls of one import in their order. Nothing is written when `dry`.
 
-    def __init__(self, root: Path, *, integration_root: str, overwrite: bool = False, dry: bool = False) -> None:
+    environ: where the values of a setup's secrets are looked up, which must not be in anything that is written.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        integration_root: str,
+        overwrite: bool = False,
+        dry: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self._root = root
+        self._environ = environ or {}
         self._integration_root = integration_root
         self._overwrite = overwrite
         self._dry = dry
@@ -42,9 +55,9 @@ class Place:
         call = _call(item)
         response = response_of(item.answer)
         content = _compose(call, response, item, source, form)
-        found = redact.find(content, {})
+        found = redact.find(content, redact.known_values(item.setup.secrets, self._environ))
         if found is not None:
-            raise RefusedSource(f"{found[0]} is in it")
+            raise RefusedSource(f"{found[0]} is in {found[1]}")
         if interaction.is_model_list(call, response):
             return self._put_list(item, call, content)
         key = (item.setup.name, call.identity.scope, call.identity.request)
@@ -115,7 +128,9 @@ def _compose(call: Call, response: Response, item: Imported, source: Source, for
     settings = Settings(mode=Mode.RECORD, recordings="", setup=item.setup.name, run_dir="", run_id="")
     composed = interaction.compose(call, response, Ids(call.identity.request, 1), settings)
     # Who recorded it, when and with what is the source's to say: nothing of this machine and day gets in.
-    origin = {"format": form, "file": source.name, "sha256": source.sha256}
+    origin: dict[str, Any] = {"format": form, "file": source.name, "sha256": source.sha256}
+    if item.number is not None:
+        origin["interaction"] = item.number
     return {
         **composed,
         "provenance": {**item.provenance, "imported_from": origin},

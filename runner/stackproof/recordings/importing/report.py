@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -26,12 +26,16 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """The whole import. files: sources read. kinds: kind -> fate -> calls. setups: setup -> calls imported."""
+    """The whole import. files: sources read. kinds: kind -> fate -> calls. setups: setup -> calls imported.
+
+    lost: what did not travel with calls that were imported -> how many calls it was part of.
+    """
 
     files: int
     kinds: Mapping[str, Mapping[Fate, int]]
     setups: Mapping[str, int]
     refused: tuple[Refusal, ...]
+    lost: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def imported(self) -> int:
@@ -59,6 +63,7 @@ class Tally:
         self._kinds: dict[str, Counter[Fate]] = {}
         self._setups: Counter[str] = Counter()
         self._refused: list[Refusal] = []
+        self._lost: Counter[str] = Counter()
 
     def file(self) -> None:
         """One more source was looked at."""
@@ -68,6 +73,10 @@ class Tally:
         """One call has a recording."""
         self._kinds.setdefault(kind, Counter())[fate] += 1
         self._setups[setup] += 1
+
+    def lost(self, what: Iterable[str]) -> None:
+        """Something did not travel with a call that was imported."""
+        self._lost.update(what)
 
     def refused(self, source: str, reason: object) -> None:
         """One source, or one call of it, was not taken."""
@@ -80,4 +89,5 @@ class Tally:
             kinds={kind: dict(self._kinds[kind]) for kind in sorted(self._kinds)},
             setups=dict(sorted(self._setups.items())),
             refused=tuple(self._refused),
+            lost=dict(self._lost.most_common()),
         )

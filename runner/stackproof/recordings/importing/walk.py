@@ -50,20 +50,26 @@ class Import:
             raise RefusedSource(f"it is no recording of {' or '.join(reader.NAME for reader in self.readers)}")
         for item in reader.read(source, self.choices):
             if isinstance(item, RefusedSource):
-                tally.refused(source.name, item)
+                tally.refused(_called(source.name, item), item)
                 continue
             try:
                 fate = self.place.put(source, item, reader.NAME)
             except RefusedSource as refused:
-                tally.refused(source.name, refused)
+                refused.number = refused.number or item.number
+                tally.refused(_called(source.name, refused), refused)
             else:
                 tally.placed(item.kind, item.setup.name, fate)
+                tally.lost(item.lost)
+
+
+def _called(name: str, refused: RefusedSource) -> str:
+    return name if refused.number is None else f"{name}, interaction {refused.number}"
 
 
 def _read(path: Path, name: str) -> Source:
     try:
         if path.stat().st_size > SIZE_LIMIT:
             raise RefusedSource(f"it is larger than {SIZE_LIMIT >> 20} MiB")
-        return Source(name=name, raw=path.read_bytes())
+        return Source(name=name, raw=path.read_bytes(), path=path)
     except OSError as error:
         raise RefusedSource(f"it cannot be read: {error.strerror}") from None
