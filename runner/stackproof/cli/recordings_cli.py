@@ -15,9 +15,13 @@ from stackproof.recordings import promote as promotion
     "recordings",
     cls=CommandGroup,
     elsewhere={
+        "find": "stackproof.cli.recordings_find:find",
         "list": "stackproof.cli.recordings_list:list_",
-        "show": "stackproof.cli.recordings_show:show",
         "normalize": "stackproof.cli.recordings_normalize:normalize",
+        "rename": "stackproof.cli.recordings_rename:rename",
+        "show": "stackproof.cli.recordings_show:show",
+        "stats": "stackproof.cli.recordings_stats:stats",
+        "import": "stackproof.cli.recordings_import:import_",
     },
 )
 def recordings() -> None:
