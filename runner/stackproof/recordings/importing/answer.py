@@ -1,7 +1,7 @@
 """The `response` part of a recording, out of an answer as it was on the wire.
 
-Unlike what the recorder does, nothing in it is normalised, and there are no marks of where the network cut it: no source
-tells.
+Unlike what the recorder does, nothing in it is normalised, and there are no marks of where the network cut it: no
+source tells.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Place:
         call = _call(item)
         response = response_of(item.answer)
         content = _compose(call, response, item, source, form)
-        found = redact.find(content, redact.known_values(item.setup.secrets, self._environ))
+        found = redact.find(content, redact.known_values(item.setup.all_secrets, self._environ))
         if found is not None:
             raise RefusedSource(f"{found[0]} is in {found[1]}")
         if interaction.is_model_list(call, response):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackproof.recorder.store import COMMON
 from stackproof.recordings.importing.imported import Choices, Reader, RefusedSource, Source
 from stackproof.recordings.importing.place import Place
 from stackproof.recordings.importing.report import Report, Tally
@@ -16,10 +17,13 @@ SIZE_LIMIT = 64 * 1024 * 1024
 
 
 def sources(root: Path, readers: Sequence[Reader]) -> Iterator[Path]:
-    """The files below `root` that a reader may know, folder by folder, each in the order of names."""
+    """The files below `root` that a reader may know, folder by folder, each in the order of names.
+
+    A folder `common` comes after its neighbours: what lies beside a test is looked up before what all tests share.
+    """
     suffixes = tuple(suffix for reader in readers for suffix in reader.SUFFIXES)
     for folder, below, names in os.walk(root):
-        below[:] = sorted(name for name in below if not name.startswith("."))
+        below[:] = sorted((name for name in below if name[0] != "."), key=lambda name: (name == COMMON, name))
         yield from (Path(folder, name) for name in sorted(names) if name.endswith(suffixes) and name[0] != ".")
 
 

@@ -1,0 +1,99 @@
+"""Recordings of OGX (formerly Llama Stack), as its `api_recorder` writes them: one JSON file for each call.
+
+    {test_id, request {method, url, headers, body, endpoint, model, provider_metadata?},
+     response {body, is_streaming, is_exception?, exception_data?}, id_normalization_mapping?}
+
+is a call of an SDK: `body` are the arguments it was given and the objects it gave back, each `{"__type__": the name of
+a class, "__data__": its fields}`. `{request {test_id, url, method, payload}, response {status?, body}}` is a call over
+HTTP, `{request {provider, tool_name, kwargs}}` one of a tool. A name in `__type__` is looked up in a table of decoders;
+no class is ever taken from a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stackproof.recorder.canonical import NotPlainJson, parse
+from stackproof.recorder.scope import STACK, Scope
+from stackproof.recordings.importing import ogx_gemini, ogx_http, ogx_ollama, ogx_openai
+from stackproof.recordings.importing.imported import Choices, Imported, RefusedSource, Source
+from stackproof.recordings.importing.ogx_file import OgxFile, objects
+
+NAME = "ogx"
+SUFFIXES = (".json",)
+
+
+def recognises(source: Source) -> bool:
+    """Whether the file can be one of OGX's: it has a request and a response, and is no cassette of several."""
+    head = source.raw[:400]
+    return b'"request"' in source.raw and b'"response"' in source.raw and b'"interactions"' not in head
+
+
+def read(source: Source, choices: Choices) -> Iterator[Imported | RefusedSource]:
+    """The one call of a file. RefusedSource when it cannot be told what was on the wire."""
+    yield _call(_file(source, choices), choices)
+
+
+def _call(file: OgxFile, choices: Choices) -> Imported:
+    request = file.request
+    if "tool_name" in request:
+        return ogx_http.tool(file, choices)
+    if "payload" in request:
+        return ogx_http.passthrough(file, choices)
+    endpoint = request.get("endpoint")
+    if endpoint in ogx_gemini.METHODS:
+        return ogx_gemini.call(file, choices)
+    if endpoint in ogx_ollama.PATHS:
+        return ogx_ollama.call(file, choices)
+    if endpoint in ogx_openai.PATHS:
+        return ogx_openai.call(file, choices)
+    raise RefusedSource(f"its endpoint is {endpoint!r}, which is not known" if endpoint else "it names no endpoint")
+
+
+def _file(source: Source, choices: Choices) -> OgxFile:
+    try:
+        data = parse(source.raw)
+    except NotPlainJson as error:
+        raise RefusedSource(f"it is not plain JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise RefusedSource("it is no JSON object")
+    if "format" in data:
+        raise RefusedSource("it is a recording of this project, not of OGX")
+    ids = data.get("id_normalization_mapping") or {}
+    if not isinstance(ids, dict) or not all(isinstance(real, str) and real for real in ids.values()):
+        raise RefusedSource("its id_normalization_mapping is no object of texts")
+    if ids:
+        data = _with_written_ids({**data, "id_normalization_mapping": {}}, ids)
+    request, response = data.get("request"), data.get("response")
+    if not isinstance(request, dict) or not isinstance(response, dict):
+        raise RefusedSource("its request or its response is no object")
+    return OgxFile(
+        request=objects(request),
+        response=response,
+        scope=_scope(data, request, choices),
+        ids=ids,
+    )
+
+
+def _scope(data: Mapping[str, Any], request: Mapping[str, Any], choices: Choices) -> Scope:
+    test_id = data.get("test_id") or request.get("test_id")
+    if test_id is None or test_id == "":
+        return STACK
+    if not isinstance(test_id, str):
+        raise RefusedSource("its test_id is no text")
+    name = choices.renamed(test_id)
+    return Scope(name=name, test_id=name)
+
+
+def _with_written_ids(value: Any, ids: Mapping[str, str]) -> Any:
+    """The file as OGX reads it: each real id, wherever it stands, is the written one."""
+    if isinstance(value, str):
+        for written, real in ids.items():
+            value = value.replace(real, written)
+        return value
+    if isinstance(value, list):
+        return [_with_written_ids(item, ids) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_written_ids(item, ids) for key, item in value.items()}
+    return value
