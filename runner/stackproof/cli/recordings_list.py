@@ -22,6 +22,7 @@ from stackproof.recordings.wording import counted, json_text, one_line, shortene
 _SAMPLE = 200  # rows that decide how wide the columns are; a longer cell later moves its line, no more
 _WIDEST = 40  # past that a column is ragged
 _WIDE = 110  # columns of a terminal that has room for everything
+_ENDPOINT = 20  # characters of an endpoint where there is no more room
 _DIGITS = 6  # of either half of a name: enough for `show`, as a rule
 
 
@@ -99,7 +100,13 @@ def _lines(rows: Iterator[Row], total: Total, width: int | None, *, prefix: str,
 def _cells(item: Row, *, narrow: bool) -> tuple[str, str, str, str, str]:
     outcome = item.exception or str(item.status)
     if narrow:  # no room for the model
-        return f"{outcome}{'~' if item.streaming else ''}", "", item.endpoint, "", size(item.bytes)
+        return (
+            f"{outcome}{'~' if item.streaming else ''}",
+            "",
+            shortened_left(item.endpoint, _ENDPOINT),
+            "",
+            size(item.bytes),
+        )
     form = "stream" if item.streaming else ""
     return outcome, form, f"{item.method} {item.endpoint}", item.model, size(item.bytes)
 
