@@ -66,9 +66,13 @@ def import_(around: Surroundings, /, source: str, into: str | None, dry_run: boo
         readers=readers,
         choices=_choices(where, given),
         place=Place(
-            place, integration_root=where.catalog.integration_root, overwrite=given["overwrite"], dry=dry_run
+            place,
+            integration_root=where.catalog.integration_root,
+            overwrite=given["overwrite"],
+            dry=dry_run,
+            environ=around.environ,
         ),
-    )  # fmt: skip
+    )
     report = run.run(followed(found, len(found), "importing"))
     if as_json:
         print_json(_facts(report, dry_run=dry_run))

@@ -49,7 +49,9 @@ class Import:
         return tally.report()
 
     def _bring_in(self, source: Source, tally: Tally) -> None:
-        reader = next((reader for reader in self.readers if reader.recognises(source)), None)
+        # Where there is one only, it says itself what it misses in a file.
+        known = (reader for reader in self.readers if len(self.readers) == 1 or reader.recognises(source))
+        reader = next(known, None)
         if reader is None:
             raise RefusedSource(f"it is no recording of {' or '.join(reader.NAME for reader in self.readers)}")
         for item in reader.read(source, self.choices):
