@@ -15,11 +15,13 @@ from stackproof.recordings import promote as promotion
     "recordings",
     cls=CommandGroup,
     elsewhere={
+        "explain": "stackproof.cli.recordings_explain:explain",
         "find": "stackproof.cli.recordings_find:find",
         "list": "stackproof.cli.recordings_list:list_",
         "normalize": "stackproof.cli.recordings_normalize:normalize",
         "rename": "stackproof.cli.recordings_rename:rename",
         "show": "stackproof.cli.recordings_show:show",
+        "diff": "stackproof.cli.recordings_diff:diff",
         "stats": "stackproof.cli.recordings_stats:stats",
         "import": "stackproof.cli.recordings_import:import_",
     },

@@ -40,11 +40,14 @@ class Kind(StrEnum):
     MOVED = "same request and answer under another name"
     BYTES = "equal in meaning"
     EQUAL = "equal"
+    ADDED = "added"
+    REMOVED = "removed"
+    DAMAGED = "damaged, not compared"
 
     @property
     def is_change(self) -> bool:
-        """Whether something changed in meaning."""
-        return self in (Kind.DRIFT, Kind.BOTH, Kind.REQUEST)
+        """Whether something changed in meaning; what only has another name or other bytes has not."""
+        return self not in (Kind.MOVED, Kind.BYTES, Kind.EQUAL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +65,7 @@ class Difference:
 
     `request` by JSON path of the compared form; `has_other_ids` where only ids that earlier answers gave differ.
     `texts`: pairs of whole texts, by name (text, reasoning, body), to be shown as a text diff. `answer`: facts such as
-    status, finish reason, tool calls, usage. `rest`: by JSON path, what no fact stands for. `place`: scope and folder.
+    status, finish reason, tool calls, usage. `rest`: by JSON path, what no fact stands for. `place`: scope and provider.
     `provenance`: server, marks. `other`: what else differs in the files, in words.
     """
 
@@ -97,7 +100,9 @@ def compare(before: Recording, after: Recording) -> Difference:
     """How `after` differs from `before`."""
     said, says = meaning(before), meaning(after)
     asked = [Field(path=path, before=old, after=new) for path, old, new in _request_differences(before, after)]
-    request = tuple(field for field in asked if not _same_id(field.before, field.after))
+    # Another provider is another place to ask the same thing: setups can be compared with each other.
+    elsewhere = tuple(field for field in asked if field.path == "provider")
+    request = tuple(field for field in asked if field not in elsewhere and not _same_id(field.before, field.after))
     texts = tuple(
         Field(path=name, before=old, after=new)
         for name, old, new in (("text", said.text, says.text), ("reasoning", said.reasoning, says.reasoning))
@@ -105,11 +110,11 @@ def compare(before: Recording, after: Recording) -> Difference:
     )
     return Difference(
         request=request,
-        has_other_ids=bool(asked) and not request,
+        has_other_ids=len(asked) > len(elsewhere) and not request,
         texts=texts,
         answer=tuple(_facts(said, says)),
         rest=tuple(_rest(said, says, before, after)),
-        place=_fields(before, after, ("scope",)),
+        place=(*_fields(before, after, ("scope",)), *elsewhere),
         provenance=_fields(before["provenance"], after["provenance"], ("server", "synthetic", "synthetic_weights")),
         other=tuple(_other(before, after)),
     )
@@ -182,12 +187,15 @@ def _distance(old: tuple[float, ...], new: tuple[float, ...]) -> float | None:
 
 
 def _rest(said: Meaning, says: Meaning, before: Recording, after: Recording) -> Iterator[Field]:
+    lists_models = str(after["request"].get("path")).endswith("/models")
     if said.wire is says.wire:
         told = _TOLD_PATHS.get(said.wire)
         for path, old, new in differences(said.data, says.data):
             is_told = told is not None and told.fullmatch(path)
             error = path.startswith("error") and said.error != says.error
-            if not is_told and not error and not _same_id(old, new):
+            # Some servers date each model of a list with the time of their own start.
+            dated = lists_models and path.endswith("].created")
+            if not is_told and not error and not dated and not _same_id(old, new):
                 yield Field(path=path or "body", before=old, after=new)
     for path, old, new in differences(before["response"]["headers"], after["response"]["headers"]):
         yield Field(path=f"header {path}", before=old, after=new)
