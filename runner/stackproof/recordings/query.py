@@ -39,7 +39,7 @@ class Query:
         owner = owner_of(entry.scope)
         return (
             (not self.suites or any(is_below(owner, root) for roots in self.suites.values() for root in roots))
-            and (not self.tests or any(_is_test(owner, entry.scope, test) for test in self.tests))
+            and (not self.tests or any(is_of(entry.scope, test) for test in self.tests))
             and _fits(entry.model, self.models)
             and _fits(entry.endpoint, self.endpoints)
             and _fits(entry.provider, self.providers)
@@ -77,8 +77,9 @@ def suites_of(scope: str, suites: Mapping[str, tuple[str, ...]]) -> tuple[str, .
     return tuple(name for name, roots in suites.items() if any(is_below(owner, root) for root in roots))
 
 
-def _is_test(owner: str, scope: str, wanted: str) -> bool:
-    return wanted == scope or is_below(owner, wanted) or ("*" in wanted and fnmatchcase(scope, _literal(wanted)))
+def is_of(scope: str, test: str) -> bool:
+    """Whether a scope is meant by a node id, a file or folder, or a pattern with `*`."""
+    return test == scope or is_below(owner_of(scope), test) or ("*" in test and fnmatchcase(scope, _literal(test)))
 
 
 def _fits(value: str, patterns: tuple[str, ...]) -> bool:
