@@ -65,7 +65,7 @@ class Difference:
 
     `request` by JSON path of the compared form; `has_other_ids` where only ids that earlier answers gave differ.
     `texts`: pairs of whole texts, by name (text, reasoning, body), to be shown as a text diff. `answer`: facts such as
-    status, finish reason, tool calls, usage. `rest`: by JSON path, what no fact stands for. `place`: scope and provider.
+    status, finish reason, tool calls, usage. `rest`: by JSON path, what no fact stands for. `place`: scope, provider.
     `provenance`: server, marks. `other`: what else differs in the files, in words.
     """
 
@@ -86,12 +86,11 @@ class Difference:
     @property
     def kind(self) -> Kind:
         """What became of it."""
-        asked = bool(self.request or self.has_other_ids)
         if self.answer_changed:
-            return Kind.BOTH if asked else Kind.DRIFT
-        if asked:
+            return Kind.BOTH if self.request else Kind.DRIFT
+        if self.request:
             return Kind.REQUEST
-        if self.place:
+        if self.place or self.has_other_ids:
             return Kind.MOVED
         return Kind.BYTES if self.other else Kind.EQUAL
 

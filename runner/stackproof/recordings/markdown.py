@@ -51,7 +51,7 @@ def report(summary: Summary, names: tuple[str, str], *, new_models: Iterable[str
         shown += number
     left = summary.left_out + len(summary.shown) - shown
     if left:
-        pieces.append(f"{counted(left, 'more change')} not shown here; `--limit` shows more, `--json` shows all.")
+        pieces.append(f"{counted(left, 'more change')} not shown here; `--limit` shows more, up to the length of a comment.")
     return "\n\n".join(pieces) + "\n"
 
 
