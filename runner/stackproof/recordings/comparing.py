@@ -14,21 +14,45 @@ from stackproof.recorder.recording import Recording
 from stackproof.recordings.draft import ToolCall, Vectors, Wire
 from stackproof.recordings.meaning import Meaning, meaning
 
-# Where in the JSON of an answer stands what `Meaning` has taken out of it: said once, not twice.
+# Where in the JSON of an answer stands what `Meaning` has taken out of it: said once, not twice. First what is told
+# with all that is below it, then what is told as a whole where one side lacks it.
 _TOLD = {
-    Wire.CHAT: r"created|model|usage|timings|choices\[\d+\](\.(finish_reason|text|message(\.(content|reasoning"
-    r"(_content)?|refusal|tool_calls|function_call))?))?",
-    Wire.RESPONSE: r"created_at|completed_at|model|usage|status|incomplete_details|error|output\[\d+\](\.(type|name|"
-    r"arguments|input|queries|action|status|content\[\d+\](\.(text|refusal))?|summary\[\d+\](\.text)?))?",
-    Wire.MESSAGE: r"model|usage|stop_reason|content\[\d+\](\.(type|text|thinking|name|input))?",
-    Wire.OLLAMA: r"model|created_at|response|thinking|done_reason|\w+_duration|(prompt_)?eval_count|message\."
-    r"(content|thinking|tool_calls)",
-    Wire.GEMINI: r"usageMetadata|modelVersion|candidates\[\d+\](\.(finishReason|content\.parts\[\d+\](\.(text|"
-    r"functionCall|thought))?))?",
-    Wire.INTERACTION: r"model|created|updated|status|usage|(steps|outputs)\[\d+\](\.(type|name|arguments|content))?",
-    Wire.VECTORS: r"model|usage|\w+_duration|prompt_eval_count|data\[\d+\](\.embedding)?|embeddings?",
+    Wire.CHAT: (
+        (
+            r"created|model|usage|timings|choices\[\d+\]\.(finish_reason|text|message\.(content|reasoning(_content)?|refusal|"
+            r"tool_calls|function_call))"
+        ),
+        r"choices\[\d+\](\.message)?",
+    ),
+    Wire.RESPONSE: (
+        (
+            r"created_at|completed_at|model|usage|status|incomplete_details|error|output\[\d+\]\.(type|name|arguments|input|"
+            r"queries|action|code|content\[\d+\]\.(text|refusal)|summary\[\d+\]\.text)"
+        ),
+        r"output\[\d+\](\.(content|summary)\[\d+\])?",
+    ),
+    Wire.MESSAGE: (r"model|usage|stop_reason|content\[\d+\]\.(type|text|thinking|name|input)", r"content\[\d+\]"),
+    Wire.OLLAMA: (
+        (
+            r"model|created_at|response|thinking|done_reason|\w+_duration|(prompt_)?eval_count|message\.(content|thinking|"
+            r"tool_calls)"
+        ),
+        r"message",
+    ),
+    Wire.GEMINI: (
+        r"usageMetadata|modelVersion|candidates\[\d+\]\.(finishReason|content\.parts\[\d+\]\.(text|functionCall|thought))",
+        r"candidates\[\d+\](\.content\.parts\[\d+\])?",
+    ),
+    Wire.INTERACTION: (
+        r"model|created|updated|status|usage|(steps|outputs)\[\d+\]\.(type|name|arguments|content)",
+        r"(steps|outputs)\[\d+\]",
+    ),
+    Wire.VECTORS: (
+        r"model|usage|\w+_duration|prompt_eval_count|data\[\d+\]\.embedding|embeddings?",
+        r"data\[\d+\]",
+    ),
 }
-_TOLD_PATHS = {wire: re.compile(rf"(?:{paths})(?:[.\[].*)?") for wire, paths in _TOLD.items()}
+_TOLD_PATHS = {wire: re.compile(rf"(?:{below})(?:[.\[].*)?|{whole}") for wire, (below, whole) in _TOLD.items()}
 
 
 class Kind(StrEnum):

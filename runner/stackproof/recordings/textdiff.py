@@ -72,4 +72,5 @@ def _context(words: list[str], *, is_first: bool, is_last: bool) -> str:
     tail = [] if is_last else words[-_AROUND * 2 :]
     if len(head) + len(tail) >= len(words):
         return "".join(words)
-    return f"{''.join(head)} … {''.join(tail)}".strip(" ")
+    cut = "".join(head).rstrip() + " … " + "".join(tail).lstrip()
+    return cut.lstrip() if is_first else cut.rstrip() if is_last else cut
