@@ -117,7 +117,9 @@ class Brain:
                 return self._refuse(call, ordinal, folded)
         if self.settings.mode is Mode.RECORD:
             return self._record(call, ordinal)
-        repeats = call.scope == scope.STACK or rules.repeats_last(call.form, self.settings.rules)
+        repeats = call.scope == scope.STACK or (
+            bool(self.settings.rules) and rules.repeats_last(call.form, self.settings.rules)
+        )
         found = self._last(call, ordinal) if repeats else None
         found = found or self.store.find(call.scope, call.identity, ordinal)
         if found is not None:

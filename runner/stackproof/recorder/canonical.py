@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import json.encoder
 import math
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +40,21 @@ def _float(text: str) -> float:
 
 def reader(pairs: Callable[[Pairs], dict[str, Any]]) -> Callable[[str], Any]:
     """A decoder that makes each object with `pairs` and reads numbers exactly."""
-    return json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_constant, parse_float=_float).decode
+    return whole(json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_constant, parse_float=_float))
+
+
+def whole(decoder: json.JSONDecoder) -> Callable[[str], Any]:
+    """`decoder.decode` without its search for white space where there is none: a fifth of the time of a small text."""
+    at_once, decode = decoder.raw_decode, decoder.decode
+
+    def read(text: str) -> Any:
+        try:
+            value, end = at_once(text)
+        except json.JSONDecodeError:
+            return decode(text)
+        return value if end == len(text) or not text[end:].strip(" \t\n\r") else decode(text)
+
+    return read
 
 
 _read_plain = reader(unique)
@@ -70,9 +85,25 @@ def _is_deep(value: Any) -> bool:
     return bool(level)
 
 
-# `json.dumps` makes an encoder for every call that has options.
-_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-_sorted = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
+def writer(*, ascii_only: bool, sort_keys: bool = False) -> Callable[[Any], str]:
+    """JSON without spaces, of a value that does not contain itself; ValueError for NaN and infinities.
+
+    `json.dumps` makes an encoder for every call that has options, and `JSONEncoder.encode` an inner one: for an event
+    of a stream that takes as long as the writing. Where the inner one is not to be had, `encode` does the same.
+    """
+    encoder = json.JSONEncoder(
+        ensure_ascii=ascii_only, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False, check_circular=False
+    )
+    text = json.encoder.encode_basestring_ascii if ascii_only else json.encoder.encode_basestring
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return encoder.encode
+    pieces = make(None, encoder.default, text, None, ":", ",", sort_keys, False, False)
+    return lambda value: "".join(pieces(value, 0))
+
+
+_compact = writer(ascii_only=False)
+_sorted = writer(ascii_only=True, sort_keys=True)
 
 
 def compact(value: Any) -> bytes:
@@ -85,13 +116,9 @@ def compact(value: Any) -> bytes:
 
 def canonical(value: Any) -> str:
     """Sorted keys, ASCII, no spaces; integers exact, floats by repr, -0.0 as 0.0; absent and null stay apart."""
-    text = _dump(value)
+    text = _sorted(value)
     # The walk is dear and the case rare: only a text that shows a negative zero is walked.
-    return _dump(_without_negative_zero(value)) if "-0.0" in text else text
-
-
-def _dump(value: Any) -> str:
-    return _sorted(value)
+    return _sorted(_without_negative_zero(value)) if "-0.0" in text else text
 
 
 def _without_negative_zero(value: Any) -> Any:

@@ -62,7 +62,8 @@ class Claims:
 
     def _catch_up(self, handle: int) -> None:
         """Count what others took since we looked; a line that a killed process left unfinished is ended first."""
-        size = os.fstat(handle).st_size
+        # What is written goes to the end wherever the file's position is: it is free to be asked for the size.
+        size = os.lseek(handle, 0, os.SEEK_END)
         if size == self._read:
             return
         data = os.pread(handle, size - self._read, self._read)

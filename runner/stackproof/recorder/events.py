@@ -86,6 +86,8 @@ def encode(framing: Framing, event: dict[str, Any]) -> bytes:
     data = compact(event["data"]) if "data" in event else str(event["text"]).encode()
     if framing == "ndjson":
         return data + b"\n"
+    if "event" not in event and "end" not in event:
+        return b"data: " + data + b"\n\n"  # nearly every event of nearly every stream
     end = str(event.get("end", "\n")).encode()
     name = b"event: " + str(event["event"]).encode() + end if "event" in event else b""
     return name + b"data: " + data + end * 2

@@ -43,7 +43,7 @@ def describe(
     active: Sequence[Mapping[str, Any]] = (),
 ) -> Form:
     """The form of a request. `path` is below the provider's prefix, `query` as in the URL, `active` the rules."""
-    pairs = sorted(redact.query(_fields_of(query)))
+    pairs = sorted(redact.query(_fields_of(query))) if query else ()
     form: Form = {
         "provider": provider,
         "method": method.upper(),

@@ -13,10 +13,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .canonical import writer
 from .claims import Claims
 from .scope import Scope
 
-_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+_encode = writer(ascii_only=True)
 
 
 class Ledger:
@@ -115,7 +116,8 @@ class Ledger:
 
     def has_ended(self, scope: Scope) -> bool:
         """Whether `end` was called for this attempt of the scope."""
-        return os.path.exists(self._ended(scope))
+        # On the way of every call: `exists` makes an error of each file that is not there.
+        return os.access(self._ended(scope), os.F_OK)
 
     def _ended(self, scope: Scope) -> str:
         return f"{self.run_dir}/ended/{scope.digest[:12]}.{scope.attempt}"

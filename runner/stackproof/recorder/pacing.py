@@ -13,21 +13,20 @@ EVERY_BYTE = "bytes"
 _LONGEST_PIECE = 16
 
 
-def waits_of(response: dict[str, Any], pace: float) -> Iterator[float]:
+def waits_of(response: dict[str, Any], pace: float) -> Iterable[float]:
     """Seconds to wait before each chunk. `pace` 0: none; 1: as recorded; 0.5: half of it; 2: twice."""
-    for wait in response.get("waits", ()) if pace else ():
-        yield wait * pace / 1000
+    return (wait * pace / 1000 for wait in response.get("waits", ())) if pace else ()
 
 
-def recut(chunks: Iterable[bytes], fuzz: str | None, key: str) -> Iterator[bytes]:
+def recut(chunks: Iterable[bytes], fuzz: str | None, key: str) -> Iterable[bytes]:
     """The chunks, cut anew. `fuzz` "bytes": between every two bytes; a number: at places that follow from it.
 
     `key` tells one answer from another, so that two answers under one number are not cut alike.
     """
-    if fuzz is None:
-        yield from chunks
-        return
-    sizes = _sizes(fuzz, key)
+    return chunks if fuzz is None else _recut(chunks, _sizes(fuzz, key))
+
+
+def _recut(chunks: Iterable[bytes], sizes: Iterator[int]) -> Iterator[bytes]:
     for chunk in chunks:
         start = 0
         while start < len(chunk):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from functools import lru_cache
+from urllib.parse import SplitResult, urlsplit
 
 from .settings import Provider
 
@@ -82,9 +83,8 @@ class Providers:
     def match(self, url: str) -> Target | None:
         """The provider that a URL belongs to, or None: a call to anything else passes through."""
         parts = urlsplit(url)
-        host = parts.hostname or ""
         try:
-            origin = _netloc(parts.scheme, host, parts.port)
+            host, origin = _origin(parts.scheme, parts.netloc)
         except ValueError:
             return None  # a port that is none: the library that was asked to call it says so
         where = origin + parts.path
@@ -127,6 +127,14 @@ def _length(row: tuple[str, str, str | None]) -> int:
 def _prefix(url: str) -> str:
     parts = urlsplit(url)
     return _netloc(parts.scheme, parts.hostname or "", parts.port) + parts.path.rstrip("/")
+
+
+@lru_cache(maxsize=256)
+def _origin(scheme: str, netloc: str) -> tuple[str, str]:
+    """Host, and host with port, of a URL's parts; ValueError. Programs call few hosts, and each of them often."""
+    parts = SplitResult(scheme, netloc, "", "", "")
+    host = parts.hostname or ""
+    return host, _netloc(scheme, host, parts.port)
 
 
 def _netloc(scheme: str, host: str, port: int | None) -> str:

@@ -58,7 +58,9 @@ def query(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def masked(pairs: Pairs) -> dict[str, Any]:
     """An object whose strings under secret names are masked, for a reader that masks while it reads."""
-    value = unique(pairs)
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        unique(pairs)  # says what is wrong; it is asked only then, as this is on the way of every call
     if not _FIELD_NAMES.isdisjoint(map(str.lower, value)):
         for key, item in value.items():
             if isinstance(item, str) and key.lower() in _FIELD_NAMES:

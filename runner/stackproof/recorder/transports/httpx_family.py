@@ -122,20 +122,21 @@ class _Wire:
             """A recorded body: one cursor however often it is iterated, as SDKs iterate once more while closing."""
 
             def __init__(self, answer: Answer, request: Any) -> None:
-                self._chunks = answer.paced()
+                self._chunks = iter(answer.chunks)
+                self._waits = iter(answer.waits)
                 self._answer, self._request = answer, request
                 self._closed = False
 
             def __iter__(self) -> Iterator[bytes]:
-                for wait, chunk in self._chunks:
-                    if wait:
+                for chunk in self._chunks:
+                    if wait := next(self._waits, 0.0):
                         time.sleep(wait)
                     yield chunk
                 self._end()
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
-                for wait, chunk in self._chunks:
-                    if wait:
+                for chunk in self._chunks:
+                    if wait := next(self._waits, 0.0):
                         await _pause(wait)
                     yield chunk
                 if self._answer.read_on is not None:
