@@ -15,6 +15,8 @@ from stackproof.recordings import promote as promotion
     "recordings",
     cls=CommandGroup,
     elsewhere={
+        "check": "stackproof.cli.recordings_check:check",
+        "prune": "stackproof.cli.recordings_prune:prune",
         "explain": "stackproof.cli.recordings_explain:explain",
         "find": "stackproof.cli.recordings_find:find",
         "list": "stackproof.cli.recordings_list:list_",

@@ -32,6 +32,12 @@ def release(run_dir: Path) -> None:
     (run_dir / _OWNER).unlink(missing_ok=True)
 
 
+def running(runs: Path) -> tuple[str, ...]:
+    """Ids of runs of this host that go on now: their owner is there and has not given the folder up."""
+    owners = ((owner.parent.name, jsonfile.read(owner) or {}) for owner in sorted(runs.glob(f"*/{_OWNER}")))
+    return tuple(run_id for run_id, data in owners if data.get("host") == socket.gethostname() and _alive(data))
+
+
 def sweep(runs: Path) -> tuple[str, ...]:
     """End what runs left whose process was killed; one line for each run that left something.
 

@@ -80,13 +80,17 @@ class BenchmarkPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordingsPolicy:
-    """How many of each may be, over all cells; None does not look."""
+    """How many of each may be, over all cells; None does not look.
+
+    max_age_days: how old a recording may be for `stackproof recordings check`; the verdict does not ask.
+    """
 
     missed: int = 0
     unused: int | None = 0
     damaged: int = 0
     late: int | None = None
     not_promoted: int | None = 0
+    max_age_days: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,7 +188,7 @@ def _benchmarks(section: Section | None) -> Iterator[BenchmarkPolicy]:
 def _recordings(section: Section | None) -> RecordingsPolicy:
     if section is None:
         return RecordingsPolicy()
-    section.only("missed", "unused", "damaged", "late", "not_promoted")
+    section.only("missed", "unused", "damaged", "late", "not_promoted", "max_age_days")
 
     def limit(key: str) -> int | None:
         return section.integer(key, minimum=0)
@@ -196,6 +200,7 @@ def _recordings(section: Section | None) -> RecordingsPolicy:
         damaged=limit("damaged") or 0,
         late=limit("late"),
         not_promoted=limit("not_promoted") if "not_promoted" in section.data else default.not_promoted,
+        max_age_days=limit("max_age_days"),
     )
 
 
