@@ -1,0 +1,180 @@
+"""What a test has recorded, in the order of its calls, and what the newest run of it asked for in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stackproof.evidence import jsonfile, testlog
+from stackproof.recorder.identity import Form
+from stackproof.recorder.miss import differences, form_of
+from stackproof.recorder.settings import Settings
+from stackproof.recorder.store import parse_name
+from stackproof.recordings import looking, proposing
+from stackproof.recordings.corpus import Entry
+from stackproof.recordings.promote import SETTINGS
+from stackproof.recordings.proposing import Proposal
+from stackproof.recordings.query import is_below, is_of, owner_of
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """What one cell of a run says of a test: its calls and its misses, in order."""
+
+    run: str
+    cell: str
+    setup: str
+    calls: tuple[Line, ...]
+    misses: tuple[Line, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unmet:
+    """One miss. message: as the run gave it. times: how often it came. nearest: the recording of the same scope and
+    setup that differs least, None where the miss is not about that; proposal: how, and what could be done about it.
+    """
+
+    seen: Seen
+    kind: str
+    scope: str
+    message: str
+    request: Form | None
+    times: int
+    nearest: Entry | None = None
+    proposal: Proposal | None = None
+
+    @property
+    def command(self) -> str | None:
+        """The command that records it, as the run printed it."""
+        marks = ("record it:", "record this test anew")
+        lines = self.message.splitlines()
+        for number, line in enumerate(lines):
+            if marks[0] in line:
+                return line.partition(marks[0])[2].strip()
+            if marks[1] in line and number + 1 < len(lines):
+                return lines[number + 1].strip()
+        return None
+
+
+def newest(project: Path, root: Path, test: str) -> tuple[Seen, ...]:
+    """The cells of the newest run in which the test took part; none where no run is left that did."""
+    found: list[Seen] = []
+    for folder in looking.cells(project):
+        run = folder.parent.parent.name
+        if found and run != found[0].run:
+            break
+        seen = _seen(folder, run, root, test)
+        if seen is not None:
+            found.append(seen)
+    return tuple(found)
+
+
+def _seen(folder: Path, run: str, root: Path, test: str) -> Seen | None:
+    try:
+        settings = Settings.from_json((folder / SETTINGS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None  # of another version, or it never came to its tests
+    if Path(settings.recordings) != root.absolute():
+        return None
+    calls, misses = (tuple(_of(folder / f"{name}.jsonl", test)) for name in ("calls", "misses"))
+    collected = testlog.read(folder / "tests.jsonl").collected or ()
+    if not calls and not misses and not any(is_of(nodeid, test) for nodeid in collected):
+        return None
+    return Seen(run=run, cell=folder.name, setup=settings.setup, calls=calls, misses=misses)
+
+
+def _of(journal: Path, test: str) -> Iterator[Line]:
+    for line in jsonfile.lines(journal):
+        if line is not None and any(is_of(name, test) for name in _names(line)):
+            yield line
+
+
+def _names(line: Line) -> Iterator[str]:
+    yield from filter(None, (jsonfile.text(line, "scope"), jsonfile.text(line, "test_id")))
+
+
+def in_order(entries: Sequence[Entry], seen: Sequence[Seen]) -> list[tuple[Entry, int | None]]:
+    """Recordings with the place that their first use had in the run, in that order; the unused ones last, by name."""
+    used: dict[str, int] = {}
+    for one in seen:
+        for call in one.calls:
+            file = jsonfile.text(call, "file")
+            if file is not None and call.get("kind") in ("replayed", "recorded"):
+                used.setdefault(f"{one.setup}/{Path(file).name}", len(used) + 1)
+    placed = [(entry, used.get(f"{entry.setup}/{entry.path.name}")) for entry in entries]
+    first = {(entry.setup, entry.scope): place for entry, place in reversed(placed) if place is not None}
+
+    def key(pair: tuple[Entry, int | None]) -> tuple[Any, ...]:
+        entry, place = pair
+        # Tests of one file stay together, in the order in which they began.
+        begun = first.get((entry.setup, entry.scope))
+        scope = (begun is None, begun or 0, entry.scope)
+        return (entry.setup, scope, place is None, place or 0, _number(entry), entry.name)
+
+    return sorted(placed, key=key)
+
+
+def _number(entry: Entry) -> int:
+    parsed = parse_name(entry.path.name)
+    return parsed.ordinal if parsed else 0
+
+
+def misses(seen: Sequence[Seen], entries: Sequence[Entry]) -> list[Unmet]:
+    """Each miss of the run once, beside the recording that comes nearest."""
+    counted: dict[tuple[str, str], list[tuple[Seen, Line]]] = {}
+    for one in seen:
+        for line in one.misses:
+            counted.setdefault((one.cell, str(line.get("message"))), []).append((one, line))
+    return [_unmet(*those[0], times=len(those), entries=entries) for those in counted.values()]
+
+
+def _unmet(seen: Seen, line: Line, *, times: int, entries: Sequence[Entry]) -> Unmet:
+    request = line.get("request")
+    form = request if isinstance(request, dict) else None
+    scope = str(line.get("scope") or "")
+    kind = str(line.get("kind"))
+    nearest: tuple[Entry, Proposal] | None = None
+    if form is not None and kind == "no-match":
+        nearest = _nearest(form, [entry for entry in entries if entry.setup == seen.setup and entry.scope == scope])
+    return Unmet(
+        seen=seen,
+        kind=kind,
+        scope=scope,
+        message=str(line.get("message") or ""),
+        request=form,
+        times=times,
+        nearest=None if nearest is None else nearest[0],
+        proposal=None if nearest is None else nearest[1],
+    )
+
+
+def _nearest(form: Form, entries: Sequence[Entry]) -> tuple[Entry, Proposal] | None:
+    best: tuple[int, Entry, Form] | None = None
+    for entry in entries:
+        if entry.content is None:
+            continue
+        recorded = form_of(entry.content["request"])
+        apart = len(list(differences(recorded, form)))
+        if best is None or apart < best[0]:
+            best = (apart, entry, recorded)
+    return None if best is None else (best[1], proposing.compare(best[2], form))
+
+
+def fixtures_for(test: str, entries: Sequence[Entry], seen: Sequence[Seen]) -> list[str]:
+    """Scopes of wider fixtures that may serve the test: those of its folders, file and class, and those it set up."""
+    told = {
+        str(call.get("scope"))
+        for one in seen
+        for call in (*one.calls, *one.misses)
+        if is_of(str(call.get("test_id")), test)
+    }
+    above = {
+        entry.scope
+        for entry in entries
+        if entry.scope.startswith("fixture:") and is_below(test, owner_of(entry.scope) or test)
+    }
+    return sorted({name for name in told if name.startswith("fixture:")} | above)
