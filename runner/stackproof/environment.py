@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from stackproof.catalog.records import ModelRole, ProviderSpec, StackMode
+from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, StackMode
 from stackproof.errors import UsageError
 from stackproof.options import RunOptions
 from stackproof.plan import Cell, command_stem, is_secret
@@ -240,7 +240,7 @@ def _settings(
         run_id=run_id,
         project=str(project),
         integration_root=cell.integration_root,
-        providers=tuple(_provider(spec, values) for spec in cell.setup.providers),
+        providers=providers(cell.setup, values),
         secrets=cell.setup.all_secrets,
         rules=cell.setup.rules + cell.suite.rules,
         provenance={}
@@ -267,6 +267,11 @@ def _settings(
 def _only_for_replay(cell: Cell) -> dict[str, str]:
     folder = str(cell.setup.source.parent.absolute())
     return {name: value.replace("{folder}", folder) for name, value in cell.setup.replay.items()}
+
+
+def providers(setup: SetupSpec, values: Mapping[str, str]) -> tuple[Provider, ...]:
+    """Who is called in a setup, each with the URLs that `values`, the variables of its cell, give it."""
+    return tuple(_provider(spec, values) for spec in setup.providers)
 
 
 def _provider(spec: ProviderSpec, values: Mapping[str, str]) -> Provider:
