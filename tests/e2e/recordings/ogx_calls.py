@@ -5,6 +5,7 @@ Nothing here is shared with the importer: the arguments and the objects come fro
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -66,17 +67,21 @@ class File:
             return "tavily", "TAVILY_URL", "https://api.tavily.com"
         url = urlsplit(self.request["url"])
         setup, variable, path = HOMES[url.netloc]
-        return setup, variable, f"{url.scheme}://{url.netloc}{path}" if url.netloc else "https://aiplatform.googleapis.com"
+        return (
+            setup,
+            variable,
+            f"{url.scheme}://{url.netloc}{path}" if url.netloc else "https://aiplatform.googleapis.com",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Raised:
-    """An exception of an SDK as data."""
+    """An exception of an SDK as data. answer: the whole body; the SDK's message shows it in a way of its version."""
 
     name: str
     status: int
     body: Any
-    message: str
+    answer: Any
 
 
 class Caller:
@@ -112,15 +117,13 @@ class Caller:
         expected: Any = _named(response["body"])
         if response.get("is_exception"):
             told = response["exception_data"]
-            expected = Raised(
-                name=told["type"], status=told["status_code"], body=told["body"], message=told["message"]
-            )  # fmt: skip
+            shown = ast.literal_eval(told["message"].removeprefix(f"Error code: {told['status_code']} - "))
+            expected = Raised(name=told["type"], status=told["status_code"], body=told["body"], answer=shown)
         try:
             got = _objects(self._through_openai(file))
         except openai.APIStatusError as error:
-            return Raised(
-                name=type(error).__name__, status=error.status_code, body=error.body, message=str(error)
-            ), expected
+            answer = error.response.json()
+            return Raised(name=type(error).__name__, status=error.status_code, body=error.body, answer=answer), expected
         return got, expected
 
     def _through_openai(self, file: File) -> Any:

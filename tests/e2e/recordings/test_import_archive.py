@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import sys
+import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,10 +32,23 @@ from stackproof.recordings.importing.imported import Choices
 from stackproof.recordings.importing.place import Place
 from stackproof.recordings.importing.report import Fate, Report
 
+_ROOT = Path(__file__).parents[3]
+
+
+def _load(name: str) -> Any:
+    """A module of this folder: pytest's import mode makes the folders of tests no packages."""
+    spec = importlib.util.spec_from_file_location(f"stackproof_recordings_{name}", Path(__file__).parent / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[spec.name])
+    return sys.modules[spec.name]
+
+
 if TYPE_CHECKING:
     from tests.e2e.recordings import ogx_calls
 else:
-    ogx_calls = sys.modules["stackproof_recordings_ogx_calls"]  # conftest.py has loaded it
+    ogx_calls = _load("ogx_calls")
 
 KINDS = {
     "chat completion": 743,
@@ -73,6 +89,19 @@ class Taken:
             yield ogx_calls.File(name=name, content=json.loads(path.read_bytes()))
 
 
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """OGX's recordings, unpacked. STACKPROOF_ARCHIVE names the file where it is not beside the repository."""
+    told = os.environ.get("STACKPROOF_ARCHIVE")
+    packed = Path(told) if told else _ROOT.parent / "shared" / "data" / "ogx-recordings.tar.xz"
+    if not packed.is_file():
+        pytest.skip("the archive that the importer of OGX's format is proved with is not here (STACKPROOF_ARCHIVE)")
+    folder = tmp_path_factory.mktemp("ogx")
+    with tarfile.open(packed) as content:
+        content.extractall(folder, filter="data")
+    return folder
+
+
 def _import(archive: Path, root: Path, paths: Any, known: Catalog) -> Report:
     place = Place(root, integration_root=known.integration_root)
     return walk.Import(root=archive, readers=[ogx], choices=Choices(setups=known.setups), place=place).run(paths)
@@ -81,7 +110,7 @@ def _import(archive: Path, root: Path, paths: Any, known: Catalog) -> Report:
 @pytest.fixture(scope="module")
 def taken(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Taken:
     root = tmp_path_factory.mktemp("recordings")
-    known = catalog.load(Path(__file__).parents[3])
+    known = catalog.load(_ROOT)
     return Taken(
         archive=archive, root=root, catalog=known, report=_import(archive, root, walk.sources(archive, [ogx]), known)
     )  # fmt: skip
@@ -161,7 +190,7 @@ def test_every_call_gives_again_what_its_file_says_it_gave(taken: Taken, tmp_pat
 @pytest.mark.timeout(300)
 def test_every_list_of_models_gives_again_what_its_file_says(taken: Taken, tmp_path: Path) -> None:
     """Each by itself: all lists of one server together are one answer, merged by the ids of the models."""
-    equal = 0
+    equal, shorter = list[str](), list[str]()
     with ogx_calls.caller() as calls:
         for number, file in enumerate(file for file in taken.files() if file.is_model_list):
             root, (setup, variable, url) = tmp_path / f"{number}", file.home
@@ -172,6 +201,8 @@ def test_every_list_of_models_gives_again_what_its_file_says(taken: Taken, tmp_p
                 scope.use(Scope(name="tests/integration/base/test_models.py::test_any")),
             ):
                 got, expected = calls.ask(file)
-            assert got == expected, file.name
-            equal += 1
-    assert equal == 177
+            once = [item for index, item in enumerate(expected) if item not in expected[:index]]
+            assert got == once, file.name
+            (equal if once == expected else shorter).append(file.name)
+    # Two lists name one model twice; replay merges lists by the ids of their models, and so each model is there once.
+    assert (len(equal), len(shorter)) == (175, 2)

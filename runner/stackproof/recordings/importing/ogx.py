@@ -21,7 +21,7 @@ from stackproof.recordings.importing.imported import Choices, Imported, RefusedS
 from stackproof.recordings.importing.ogx_file import OgxFile, objects
 
 NAME = "ogx"
-SUFFIXES = (".json",)
+SUFFIXES: tuple[str, ...] = (".json",)
 
 
 def recognises(source: Source) -> bool:
