@@ -18,6 +18,7 @@ from stackproof.recorder.settings import Provider, Settings
 
 PLACEHOLDER = "stackproof-replay"
 MASK = "********"
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 - inside a container, whose network lets nobody else in
 
 # Set below for children: what the caller has of them belongs to another run.
 _OURS = frozenset(
@@ -91,11 +92,12 @@ def build(
     caller: Mapping[str, str],
     base_url: str | None,
     service_url: str | None,
+    moved: Mapping[str, str] | None = None,
 ) -> Environment:
-    """All variables of one cell. `project` is absolute.
+    """All variables of one cell. `project` is absolute. `moved`: provider URLs as a container has to write them.
 
-    Strongest first: `--env`, the URL of a provider service that this run started, the caller's variables, the setup's,
-    the stack's own. An empty variable of the caller counts as absent: CI systems pass absent secrets that way.
+    Strongest first: `moved`, `--env`, the URL of a provider service that this run started, the caller's variables, the
+    setup's, the stack's own. An empty variable of the caller counts as absent: CI systems pass absent secrets that way.
     UsageError when a call would go out and the setup's secrets are missing.
     """
     _refuse_missing(cell, options, caller)
@@ -105,7 +107,7 @@ def build(
     common = {**inherited, **_absent(cell.setup.env, inherited)}
     if service_url is not None:
         common |= _served(cell, service_url)
-    given = _given(options)
+    given = {**_given(options), **(moved or {})}
     common |= given
     placeholders: frozenset[str] = frozenset()
     if _needs_no_secret(cell):
@@ -307,14 +309,17 @@ def _stack(
 ) -> dict[str, str]:
     spec = cell.stack
     parts = urlsplit(base_url or "")
+    # A container has an address and a file system of its own; the folders of the run have the same paths in both.
+    inside = spec.docker if cell.mode is StackMode.DOCKER else None
+    folder = str(spec.folder) if inside is None else inside.folder
     templates = {
         "base_url": base_url or "",
-        "host": parts.hostname or "",
-        "port": str(parts.port or ""),
+        "host": (parts.hostname or "") if inside is None else EVERY_ADDRESS,
+        "port": str((parts.port or "") if inside is None else inside.port),
         "run_dir": str(project / cell_dir),
         "recording_dir": common["STACKPROOF_RECORDING_DIR"],
         "project": str(project),
-        "folder": str(spec.folder),
+        "folder": folder,
     }
     stack = dict(common)
     for name, text in spec.env.items():
@@ -325,7 +330,7 @@ def _stack(
     stack |= {own: common[ours] for ours, own in spec.variables.items() if ours in common}
     stack |= given
     if spec.python_path:
-        paths = [str(path) for path in spec.python_path]
+        paths = [str(Path(folder) / path.relative_to(spec.folder)) for path in spec.python_path]
         stack["PYTHONPATH"] = ":".join(
             [*paths, *filter(None, [given.get("PYTHONPATH") or inherited.get("PYTHONPATH")])]
         )

@@ -33,6 +33,11 @@ class StackMode(StrEnum):
                 return "server"
         assert_never(self)
 
+    @property
+    def in_containers(self) -> bool:
+        """Whether it needs a Docker engine."""
+        return self in (StackMode.DOCKER, StackMode.DOCKER_LIBRARY)
+
 
 class ModelRole(StrEnum):
     """What a test needs a model for; each role has an option `--<role>-model` and a fixture."""
@@ -103,6 +108,26 @@ class ReadinessSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DockerSpec:
+    """How a stack runs in a container: either an image that is built from `dockerfile`, or one that is there, `image`.
+
+    base: the build argument BASE, the image to start from; a run may name another. requirements: file for pip; wheels
+    for it are prepared outside and lie in `wheels/` of the build's context. context: what else of the stack's folder
+    the build may see. python: what {python} stands for in the command. folder: where the stack's folder is inside.
+    port: where the command listens inside.
+    """
+
+    dockerfile: Path | None = None
+    image: str | None = None
+    base: str = "python:3.11-slim"
+    requirements: Path | None = None
+    context: tuple[Path, ...] = ()
+    python: str = "python3"
+    folder: str = "/stack"
+    port: int = 8000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StackSpec:
     """Software under test, from `stacks/<name>/stack.yaml`.
 
@@ -111,7 +136,7 @@ class StackSpec:
     under_exec: the command is started through `stackproof exec`. header: the request header that carries the test id.
     id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).
     port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
-    variables: `STACKPROOF_…` name -> the name that the stack has for it.
+    docker: how it runs in a container, where it can. variables: `STACKPROOF_…` name -> the stack's own name for it.
     """
 
     name: str
@@ -128,6 +153,7 @@ class StackSpec:
     id_hook: str | None = None
     port: int | None = None
     url: str | None = None
+    docker: DockerSpec | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     source: Path
 

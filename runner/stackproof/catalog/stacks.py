@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from stackproof.catalog.records import ReadinessSpec, StackMode, StackSpec
+from stackproof.catalog.records import DockerSpec, ReadinessSpec, StackMode, StackSpec
 from stackproof.catalog.yaml_source import Section, read
 from stackproof.suggest import did_you_mean
 
@@ -30,6 +30,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "header",
         "id_hook",
         "port",
+        "docker",
         "variables",
     )
     spec = StackSpec(
@@ -46,6 +47,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         header=section.text("header") or "X-Provider-Data",
         id_hook=section.text("id_hook"),
         port=section.integer("port", minimum=1),
+        docker=_docker(section, path.parent),
         variables=section.text_map("variables"),
         source=path,
     )
@@ -61,6 +63,9 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         section.fail(f"{section.what} supports library mode and lacks 'app'", key="modes")
     if StackMode.SERVER in spec.modes and not spec.command:
         section.fail(f"{section.what} supports server mode and lacks 'command'", key="modes")
+    for mode in (StackMode.DOCKER, StackMode.DOCKER_LIBRARY):
+        if mode in spec.modes and spec.docker is None:
+            section.fail(f"{section.what} supports {mode.value} mode and lacks 'docker'", key="modes")
     for variable in spec.variables:
         if not variable.startswith("STACKPROOF_"):
             section.fail(
@@ -83,6 +88,28 @@ def readiness(section: Section) -> ReadinessSpec:
         path=path,
         status=inner.integer("status", minimum=100) or default.status,
         timeout=inner.seconds("timeout") or default.timeout,
+    )
+
+
+def _docker(section: Section, folder: Path) -> DockerSpec | None:
+    """The `docker:` mapping of a stack; None where there is none."""
+    inner = section.section("docker", f"'docker' of {section.what}")
+    if inner is None:
+        return None
+    inner.only("dockerfile", "image", "base", "requirements", "context", "python", "folder", "port")
+    dockerfile, requirements, image = inner.text("dockerfile"), inner.text("requirements"), inner.text("image")
+    if (dockerfile is None) == (image is None):
+        inner.fail(f"{inner.what} needs either 'dockerfile' or 'image'")
+    default = DockerSpec()
+    return DockerSpec(
+        dockerfile=existing(inner, "dockerfile", dockerfile, folder) if dockerfile else None,
+        image=image,
+        base=inner.text("base") or default.base,
+        requirements=existing(inner, "requirements", requirements, folder) if requirements else None,
+        context=tuple(existing(inner, "context", item, folder) for item in inner.texts("context")),
+        python=inner.text("python") or default.python,
+        folder=inner.text("folder") or default.folder,
+        port=inner.integer("port", minimum=1) or default.port,
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from stackproof.catalog.records import StackMode
 from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.evidence import jsonfile, testlog
 from stackproof.recorder.mode import Mode
-from stackproof.run import cell_file, namespace, suite, writable
+from stackproof.run import cell_file, contained, namespace, suite, writable
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ports, service, start, tether
@@ -89,15 +90,23 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
     )
     sealed = work.cell.inference_mode is Mode.REPLAY and namespace.isolated()
     with ExitStack() as undo:
-        variables = _start(work, undo)
-        _tests(work, variables)
-        outcome["sealed"] = "namespace" if sealed else _by_hook(work)
+        started = _start(work, undo)
+        _tests(work, started)
+        outcome["sealed"] = "namespace" if sealed or started.prefix else _by_hook(work)
         if order.options.keep and interrupts.first is None and not order.options.collect_only:
             _keep(work)
 
 
-def _start(work: _Work, undo: ExitStack) -> Mapping[str, str]:
-    """Start service and stack, both ended by `undo`; the variables of the tests."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Started:
+    """What the tests need of what was started. prefix: in front of their command, to shut them off by themselves."""
+
+    variables: Mapping[str, str]
+    prefix: tuple[str, ...] = ()
+
+
+def _start(work: _Work, undo: ExitStack) -> _Started:
+    """Start service and stack, both ended by `undo`."""
     cell, options = work.cell, work.order.options
     if cell.inference_mode.records and not options.collect_only:
         writable.require(work.order.project / options.recording_dir, cell.setup.name)
@@ -116,8 +125,9 @@ def _start(work: _Work, undo: ExitStack) -> Mapping[str, str]:
         )
         service_url = running.url
         work.log.ready(running.name, running.url, running.started_in, running.log)
-    port = ports.free_port() if cell.mode is StackMode.SERVER else None
-    built = environment.build(
+    port = ports.free_port() if cell.mode in (StackMode.SERVER, StackMode.DOCKER) else None
+    build = partial(
+        environment.build,
         cell=cell,
         options=options,
         project=work.order.project,
@@ -128,7 +138,25 @@ def _start(work: _Work, undo: ExitStack) -> Mapping[str, str]:
         service_url=service_url,
     )
     # A library stack is started by the pytest plugin: it lives in the process of the tests.
-    if cell.mode is not StackMode.LIBRARY and not options.collect_only:
+    if cell.mode is StackMode.LIBRARY or options.collect_only:
+        return _Started(variables=build().tests)
+    if cell.mode.in_containers:
+        placed = contained.start(
+            cell,
+            build,
+            undo,
+            options=options,
+            project=work.order.project,
+            cell_dir=work.cell_dir,
+            run_id=work.order.run_id,
+            owner=work.order.orchestrator,
+            caller=work.caller,
+            say=work.log.say,
+            check=work.interrupts.check,
+        )
+        handle, started = placed.handle, _Started(variables=placed.variables, prefix=placed.prefix)
+    else:
+        built = build()
         handle = undo.enter_context(
             start.start(
                 cell=cell,
@@ -139,12 +167,14 @@ def _start(work: _Work, undo: ExitStack) -> Mapping[str, str]:
                 check=work.interrupts.check,
             )
         )
-        work.outcome["stack"] = {"base_url": handle.base_url, "ready_in": round(handle.started_in, 3)}
-        work.log.ready(handle.name, handle.base_url, handle.started_in, handle.log)
-    return built.tests
+        started = _Started(variables=built.tests)
+    work.outcome["stack"] = {"base_url": handle.base_url, "ready_in": round(handle.started_in, 3)}
+    work.log.ready(handle.name, handle.base_url, handle.started_in, handle.log)
+    return started
 
 
-def _tests(work: _Work, variables: Mapping[str, str]) -> None:
+def _tests(work: _Work, started: _Started) -> None:
+    variables = started.variables
     options, interrupts = work.order.options, work.interrupts
     ended = suite.run(
         suite.arguments(options, work.cell.paths, project=work.order.project, cell_dir=work.cell_dir),
@@ -153,6 +183,7 @@ def _tests(work: _Work, variables: Mapping[str, str]) -> None:
         log=None if suite.talks(options) else work.cell_dir / "pytest.log",
         timeout=options.suite_timeout,
         interrupts=interrupts,
+        prefix=started.prefix,
     )
     work.outcome["exit_code"] = ended.code
     if interrupts.first is not None:

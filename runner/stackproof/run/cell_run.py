@@ -102,7 +102,9 @@ class CellRun:
 
     def _await(self, extra: Mapping[str, str]) -> None:
         """Start the process of the cell, show what it does, hand signals on, and see it to its end."""
-        command = [*self._seal.prefix, sys.executable, "-P", "-m", "stackproof.run.cell", str(self._dir)]
+        # A cell with containers talks to their engine: it shuts off only its tests, by itself.
+        prefix = () if self._cell.mode.in_containers else self._seal.prefix
+        command = [*prefix, sys.executable, "-P", "-m", "stackproof.run.cell", str(self._dir)]
         output = None if suite.talks(self._plan.options) else (self._dir / "cell.log").open("ab")
         # A session of its own: a Ctrl-C at the terminal reaches us alone, and we hand it on once.
         process = subprocess.Popen(

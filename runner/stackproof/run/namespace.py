@@ -23,6 +23,7 @@ from pathlib import Path
 from stackproof.errors import NotProvenError
 
 _PROBE_TIMEOUT = 10.0
+_RELAY = "--relay"
 _CLONE_NEWUSER = 0x10000000
 # ioctl numbers and flags of netdevice(7).
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
@@ -163,12 +164,23 @@ def become(uid: int, gid: int) -> None:
     (own / "gid_map").write_text(f"{gid} {here[1]} 1")
 
 
+def with_relay(seal: Seal, listen: str, target: str) -> tuple[str, ...]:
+    """The prefix of `seal` for a command that reaches one place outside: what connects to `listen` (`host:port`) in
+    there is handed on to `target`, the path of a Unix socket, which does not know of networks.
+    """
+    return (*seal.prefix[:-1], _RELAY, listen, target, seal.prefix[-1])
+
+
 def main(arguments: list[str]) -> int:
     """Bring loopback up and become the command behind `--`; returns only when that was impossible."""
-    command = arguments[3:]
+    options, command = arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]
     try:
         bring_up_loopback()
-        become(int(arguments[0]), int(arguments[1]))
+        become(int(options[0]), int(options[1]))
+        if options[2:3] == [_RELAY]:
+            from stackproof.run import relay  # noqa: PLC0415 - most commands need none
+
+            relay.start(options[3], options[4])
         os.execvp(command[0], command)  # noqa: S606
     except OSError as error:
         sys.stderr.write(f"the network namespace could not be set up: {error}\n")

@@ -67,14 +67,21 @@ def run(
     log: Path | None,
     timeout: float,
     interrupts: Interrupts,
+    prefix: Sequence[str] = (),
 ) -> SuiteEnd:
     """Run `command` until it ends, `timeout` seconds have passed, or somebody asks us to stop.
 
     To stop, it gets SIGINT once: pytest then tears down and writes its report. After 30 s, or at a second request, it
-    is killed. Whatever it left running is ended too. log: None lets it use our terminal.
+    is killed. Whatever it left running is ended too. log: None lets it use our terminal. prefix: what goes in front of
+    the command, to shut it off from every network.
     """
     process = Process(
-        name="pytest", command=command, environment=environment, cwd=project, log=log, interactive=log is None
+        name="pytest",
+        command=[*prefix, *command],
+        environment=environment,
+        cwd=project,
+        log=log,
+        interactive=log is None,
     )
     deadline = time.monotonic() + timeout
     timed_out = False

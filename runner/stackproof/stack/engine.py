@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from stackproof.errors import DockerError
 from stackproof.stack import endpoint as endpoints
 from stackproof.stack.endpoint import Endpoint
-from stackproof.stack.engine_records import ContainerSpec, ContainerState, EngineFacts, ImageFacts, Owned
+from stackproof.stack.engine_records import ContainerSpec, ContainerState, EngineFacts, ImageFacts, Mount, Owned
 from stackproof.stack.engine_words import ENGINE_LOG, START, Reason, hint, reason_of
 
 if TYPE_CHECKING:
@@ -153,6 +153,12 @@ class Engine:
         configured = (found.get("IPAM") or {}).get("Config") or []
         return next((str(item["Gateway"]) for item in configured if item.get("Gateway")), None)
 
+    def in_network(self, network: str) -> tuple[str, ...]:
+        """Ids of the containers in a network, running or not; none where there is no such network."""
+        with self._told(f"listing the containers of network {network}"):
+            found = self._client.containers(all=True, filters={"network": network})
+        return tuple(str(item["Id"]) for item in found)
+
     def attach(self, network: str, container: str, *, aliases: Sequence[str] = ()) -> None:
         """Put a container into one more network."""
         with self._told(f"attaching {container} to network {network}"):
@@ -169,7 +175,7 @@ class Engine:
         """Make a container, not started; returns its id. DockerError where its image is not on the engine."""
         client = self._client
         host = client.create_host_config(
-            binds={m.source: {"bind": m.target, "mode": "ro" if m.read_only else "rw"} for m in spec.mounts},
+            mounts=[_mount(item) for item in spec.mounts],
             tmpfs=dict.fromkeys(spec.tmpfs, "mode=1777"),
             port_bindings=dict.fromkeys(spec.publish, ("127.0.0.1",)),
             network_mode=spec.network,
@@ -304,6 +310,13 @@ class Engine:
             return ask()
         except NotFound:
             return None
+
+
+def _mount(wanted: Mount) -> Any:
+    from docker.types import Mount as Bound  # noqa: PLC0415
+
+    # Unlike a bind of the old kind it fails where the folder is not there, in place of making an empty one.
+    return Bound(target=wanted.target, source=wanted.source, type="bind", read_only=wanted.read_only)
 
 
 def _knock(where: Endpoint) -> None:

@@ -9,12 +9,34 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from stackproof.catalog.records import ReadinessSpec
 from stackproof.errors import StackStartError
 from stackproof.stack import ports, proctable
 from stackproof.stack.process import Process, last_lines
+
+
+class Watched(Protocol):
+    """What is started and waited for: a process of this machine, or a container."""
+
+    name: str
+    log: Path | None
+    started_at: float
+
+    def poll(self) -> int | None:
+        """Exit code, or None while it runs."""
+
+    def elapsed(self) -> float:
+        """Seconds since its start, or from there to its end."""
+
+    def ending(self) -> str:
+        """How it ended, in words."""
+
+    def tail(self) -> tuple[str, ...]:
+        """The last lines of its log."""
+
 
 PROBE_HEADER = "X-Stackproof-Probe"
 _STEP = 0.05
@@ -62,7 +84,7 @@ def refuse_foreign(*, name: str, port: int) -> None:
 
 def wait_ready(
     *,
-    process: Process,
+    process: Watched,
     url: str,
     readiness: ReadinessSpec,
     timeout: float,
@@ -115,7 +137,7 @@ class _Prober:
             self.done.set()
 
 
-def _still_running(process: Process, url: str) -> None:
+def _still_running(process: Watched, url: str) -> None:
     if process.poll() is None:
         return
     raise StackStartError(
@@ -124,7 +146,9 @@ def _still_running(process: Process, url: str) -> None:
     )
 
 
-def _ours(process: Process, url: str) -> None:
+def _ours(process: Watched, url: str) -> None:
+    if not isinstance(process, Process):
+        return  # a container has its address to itself
     port = urlsplit(url).port or 80
     if not proctable.available():
         return
@@ -136,29 +160,35 @@ def _ours(process: Process, url: str) -> None:
         raise _foreign(process.name, port, found)
 
 
-def _recorder_loaded(process: Process, url: str, marks: Path, check: Callable[[], None]) -> None:
-    inodes = proctable.listening(urlsplit(url).port or 80)
-    if not inodes:
+def _recorder_loaded(process: Watched, url: str, marks: Path, check: Callable[[], None]) -> None:
+    inodes = proctable.listening(urlsplit(url).port or 80) if isinstance(process, Process) else None
+    if isinstance(process, Process) and not inodes:
         return
     deadline = time.monotonic() + _MARK_GRACE
     while True:
-        answering = proctable.holders(inodes, process.family())
-        if not answering or any((marks / f"{pid}.json").exists() for pid in answering):
-            return
+        if not isinstance(process, Process) or inodes is None:
+            # Process ids of a container mean nothing here: any mark is one of its processes.
+            if any(marks.glob("*.json")):
+                return
+            who = "container"
+        else:
+            answering = proctable.holders(inodes, process.family())
+            if not answering or any((marks / f"{pid}.json").exists() for pid in answering):
+                return
+            pid = min(answering)
+            who = f"{pid} ({proctable.command_line(pid) or 'its command cannot be read'})"
         if time.monotonic() >= deadline:
             break
         check()
         time.sleep(_STEP)
-    pid = min(answering)
-    command = proctable.command_line(pid) or "its command cannot be read"
     raise StackStartError(
-        f"the recorder was not loaded in the process that answers for {process.name}: {pid} ({command})",
+        f"the recorder was not loaded in the process that answers for {process.name}: {who}",
         hint="`python -I`, `-E`, `-S` and `env -i` keep it out: drop them from `command` in stack.yaml,"
         " or point the stack at the edge (`under_exec: false`), which needs no code inside it",
     )
 
 
-def _not_ready(process: Process, url: str, last: Answer, wanted: ReadinessSpec, timeout: float) -> StackStartError:
+def _not_ready(process: Watched, url: str, last: Answer, wanted: ReadinessSpec, timeout: float) -> StackStartError:
     expected = "" if last.status is None else f"; {wanted.status} was expected"
     return StackStartError(
         f"{process.name} is not ready: {url} {last} after {timeout:g} s{expected}",

@@ -64,7 +64,7 @@ def prepare(
     if python.exists():
         return python
     home.mkdir(parents=True, exist_ok=True)
-    with _locked(home / "lock", service.name, check):
+    with locked(home / "lock", service.name, check):
         if not python.exists():
             say(f"installing {service.name}, once for this machine, into {home}")
             _install(service, home, environment, check)
@@ -92,7 +92,7 @@ def run(
     process = Process(
         name=service.name,
         command=[_fill(part, values) for part in service.command],
-        environment=_without_python(environment) if service.requirements else environment,
+        environment=without_python(environment) if service.requirements else environment,
         cwd=service.folder,
         log=cell_dir / "service.log",
     )
@@ -119,7 +119,7 @@ def run(
         process.stop()
 
 
-def _without_python(environment: Mapping[str, str]) -> dict[str, str]:
+def without_python(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment without what the caller's own interpreter was told, which must not reach another one."""
     own = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
     return {name: value for name, value in environment.items() if name not in own}
@@ -141,7 +141,7 @@ def _install(service: ServiceSpec, home: Path, environment: Mapping[str, str], c
     folder = home / f"venv-{os.getpid()}-{time.time_ns()}"
     log = home / "install.log"
     log.write_bytes(b"")
-    clean = _without_python(environment)
+    clean = without_python(environment)
     steps = (
         [sys.executable, "-m", "venv", str(folder)],
         [
@@ -150,8 +150,8 @@ def _install(service: ServiceSpec, home: Path, environment: Mapping[str, str], c
         ],
     )  # fmt: skip
     try:
-        for step in steps:
-            _step(service.name, step, clean, log, check)
+        for command in steps:
+            step(service.name, command, clean, log, check)
         link = home / f"{folder.name}.link"
         link.symlink_to(folder.name)
         link.replace(home / "venv")
@@ -160,7 +160,8 @@ def _install(service: ServiceSpec, home: Path, environment: Mapping[str, str], c
         raise
 
 
-def _step(name: str, command: list[str], environment: Mapping[str, str], log: Path, check: Callable[[], None]) -> None:
+def step(name: str, command: list[str], environment: Mapping[str, str], log: Path, check: Callable[[], None]) -> None:
+    """Run one step of an installation, its output in `log`; StackStartError when it fails or takes too long."""
     process = Process(name=f"{name} (install)", command=command, environment=environment, cwd=log.parent, log=log)
     deadline = time.monotonic() + _INSTALL_TIMEOUT
     try:
@@ -182,7 +183,8 @@ def _step(name: str, command: list[str], environment: Mapping[str, str], log: Pa
 
 
 @contextmanager
-def _locked(path: Path, name: str, check: Callable[[], None]) -> Iterator[None]:
+def locked(path: Path, name: str, check: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of a file; StackStartError when another process has it for too long."""
     deadline = time.monotonic() + _LOCK_TIMEOUT
     with path.open("a") as file:
         while True:

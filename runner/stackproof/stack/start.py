@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from stackproof.catalog.records import StackMode, StackSpec
-from stackproof.errors import DockerError, ExitCode, StackproofError, StackStartError, UsageError
+from stackproof.errors import StackproofError, StackStartError, UsageError
 from stackproof.evidence import jsonfile
 from stackproof.stack import ports
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.process import Process
 from stackproof.stack.readiness import probe, refuse_foreign, wait_ready
+from stackproof.stack.stack_died import StackDiedError
 
 if TYPE_CHECKING:
     from stackproof.plan import Cell
@@ -53,7 +54,10 @@ def base_url(stack: StackSpec, mode: StackMode, port: int | None) -> str | None:
             return f"http://{ports.LOOPBACK}:{stack.port or port}"
         case StackMode.REMOTE:
             return stack.url
-        case StackMode.DOCKER | StackMode.DOCKER_LIBRARY:
+        case StackMode.DOCKER:
+            # Connections to it are handed on into the container, wherever that is.
+            return f"http://{ports.LOOPBACK}:{port}"
+        case StackMode.DOCKER_LIBRARY:
             return None
     assert_never(mode)
 
@@ -88,9 +92,7 @@ def start(
             with _server(cell.stack, environment, cell_dir=cell_dir, timeout=timeout, port=port, check=check) as handle:
                 yield handle
         case StackMode.DOCKER | StackMode.DOCKER_LIBRARY:
-            raise DockerError(
-                "stacks in containers are not there yet", hint=f"run it as server:{cell.stack.name} instead"
-            )
+            raise UsageError(f"{cell.mode.value}:{cell.stack.name} is started in a place of its own, not as a process")
         case StackMode.REMOTE:
             yield _remote(cell.stack)
         case _:
@@ -175,16 +177,6 @@ def _remote(stack: StackSpec) -> StackHandle:
     if answer.status is None:
         raise StackStartError(f"the stack at {origin} {answer}", hint="start it, or let the run do so: server:NAME")
     return StackHandle(name=stack.name, mode=StackMode.REMOTE, base_url=origin, started_in=time.monotonic() - began)
-
-
-class StackDiedError(StackStartError):
-    """The stack was ready, and ended before it was told to; `code` as `subprocess` gives it."""
-
-    exit_code = ExitCode.TESTS
-
-    def __init__(self, message: str, *, code: int, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.code = code
 
 
 def _command(stack: StackSpec, port: int) -> list[str]:

@@ -1,0 +1,33 @@
+"""Which variables go into a container: what the run sets and the stack is told, and nothing of the caller's machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stackproof.environment import Environment
+from stackproof.options import RunOptions
+from stackproof.plan import Cell
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+def inside(cell: Cell, options: RunOptions, built: Environment) -> Mapping[str, str]:
+    """Pick from the stack's variables, secrets among them. PATH, HOME and the like are the image's own."""
+    setup, stack = cell.setup, cell.stack
+    named = {
+        *setup.env,
+        *setup.all_secrets,
+        *setup.needs,
+        *setup.replay,
+        *stack.env,
+        *stack.variables.values(),
+        *(pair.partition("=")[0] for pair in options.env),
+        *(provider.variable for provider in setup.providers if provider.variable),
+    }
+    if stack.python_path:
+        named.add("PYTHONPATH")
+    return {
+        name: value
+        for name, value in built.stack.items()
+        if name in named or name.startswith("STACKPROOF_") or name.upper() in _PROXIES
+    }

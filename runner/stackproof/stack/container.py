@@ -1,0 +1,205 @@
+"""A stack in a container of its own: started, watched, followed to a file, and gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shutil import copyfile
+
+from stackproof.catalog.records import DockerSpec, StackMode, StackSpec
+from stackproof.errors import DockerError, StackStartError, UsageError
+from stackproof.recorder.serve.exec_ import guest_folder
+from stackproof.stack import enter, lifetime, place
+from stackproof.stack.engine import Engine
+from stackproof.stack.engine_records import ContainerSpec, ContainerState, Mount
+from stackproof.stack.handle import StackHandle
+from stackproof.stack.place import Place
+from stackproof.stack.process import TAIL_LINES, describe_exit, tail
+from stackproof.stack.readiness import wait_ready
+from stackproof.stack.stack_died import StackDiedError
+
+_LOOK = 0.1  # seconds between two looks at a container
+_FOLLOWED = 5.0
+_ENTER = Path(enter.__file__)
+
+
+class Container:
+    """A container as `readiness` watches a process: `poll`, `ending`, `tail`, its log in a file from the first byte."""
+
+    def __init__(self, engine: Engine, spec: ContainerSpec, *, name: str, log: Path) -> None:
+        self.name = name
+        self.log: Path | None = log
+        self._written = log
+        self.started_at = 0.0
+        self._engine, self._spec = engine, spec
+        self._id = ""
+        self._state: ContainerState | None = None
+        self._looked_at = 0.0
+        self._ended_at: float | None = None
+        self._follower: threading.Thread | None = None
+
+    def start(self, given: Mapping[str, str], python: str) -> None:
+        """Make it, start it, follow its log, and give it its variables; StackStartError when it takes none."""
+        self._id = self._engine.create(self._spec)
+        self.started_at = time.monotonic()
+        self._engine.start(self._id)
+        self._follower = threading.Thread(target=self._follow, name=f"log of {self.name}", daemon=True)
+        self._follower.start()
+        script = self._spec.command[1]
+        code = 1
+        with suppress(DockerError):  # it has ended already: `poll` says how
+            code = self._engine.run_inside(self._id, [python, script, "give"], given=json.dumps(dict(given)).encode())
+        if code != 0 and self.poll() is None:
+            raise StackStartError(
+                f"{self.name} did not take its variables: `{python} {script} give` exited with code {code}",
+                hint=f"the image needs a {python} of version 3.11 or newer",
+            )
+
+    def poll(self) -> int | None:
+        """Exit code, or None while it runs."""
+        state = self._look()
+        if state is None:
+            return 1  # somebody removed it
+        if state.code is not None and self._ended_at is None:
+            self._ended_at = time.monotonic()
+        return state.code
+
+    def elapsed(self) -> float:
+        """Seconds from the start to now, or to the moment its end was noticed."""
+        return (self._ended_at or time.monotonic()) - self.started_at
+
+    def ending(self) -> str:
+        """How it ended, in words."""
+        state = self._look()
+        if state is None:
+            return "was removed by somebody"
+        if state.out_of_memory:
+            return "was ended by the engine: it ran out of memory"
+        return describe_exit(state.code) if not state.error else f"{describe_exit(state.code)} ({state.error})"
+
+    def tail(self, lines: int = TAIL_LINES) -> tuple[str, ...]:
+        """The last lines of its log that hold anything."""
+        if self._ended_at is not None and self._follower is not None:
+            self._follower.join(timeout=_FOLLOWED)
+        return tail(self._written, lines)
+
+    def address(self, network: str) -> str | None:
+        """Its address in a network, once it has one."""
+        state = self._look(fresh=True)
+        return None if state is None else state.addresses.get(network)
+
+    def stop(self, grace: float = lifetime.GRACE) -> None:
+        """End it, with its log complete, and remove it. Safe to call again, and before the start."""
+        try:
+            if self._id:
+                self._engine.stop(self._id, grace)
+                if self._follower is not None:
+                    self._follower.join(timeout=_FOLLOWED)
+        finally:
+            # By name: an answer of the engine that got lost must not leave it behind.
+            self._engine.remove(self._spec.name)
+
+    def _look(self, *, fresh: bool = False) -> ContainerState | None:
+        now = time.monotonic()
+        if fresh or self._state is None or (self._state.code is None and now - self._looked_at > _LOOK):
+            self._state, self._looked_at = self._engine.state(self._id), now
+        return self._state
+
+    def _follow(self) -> None:
+        with self._written.open("ab", buffering=0) as file, suppress(DockerError):
+            for piece in self._engine.logs(self._id):
+                file.write(piece)
+
+
+@contextmanager
+def server(
+    stack: StackSpec,
+    where: Place,
+    *,
+    variables: Mapping[str, str],
+    cell_dir: Path,
+    recordings: Path,
+    timeout: float | None,
+    check: Callable[[], None],
+) -> Iterator[StackHandle]:
+    """The stack in a container of `where`, ready, for as long as the context lasts.
+
+    variables: of the program inside, secrets among them. recordings: the folder of recordings, which it only reads.
+    The handle's `base_url` is the container's address in its network. StackStartError when it does not become ready,
+    StackDiedError when it has ended by itself.
+    """
+    docker = stack.docker
+    if docker is None:
+        raise UsageError(f"stack {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
+    guest = Path(guest_folder(str(cell_dir / "guest")))
+    copyfile(_ENTER, guest / _ENTER.name)
+    command = _command(stack, docker, where)
+    given = dict(variables)
+    recorded = stack.under_exec and given.get("STACKPROOF_INFERENCE_MODE", "replay") != "live"
+    if recorded:
+        given["PYTHONPATH"] = ":".join(filter(None, (str(guest), given.get("PYTHONPATH"))))
+    container = Container(
+        where.engine,
+        ContainerSpec(
+            name=where.name(stack.name),
+            image=where.image,
+            entrypoint=(),
+            command=(docker.python, str(guest / _ENTER.name), "run", "--", *command),
+            labels=where.labels,
+            user=place.caller(),
+            network=where.network,
+            mounts=(
+                Mount(source=place.shared(cell_dir), target=str(cell_dir.absolute())),
+                Mount(source=place.shared(recordings), target=str(recordings.absolute()), read_only=True),
+            ),
+            tmpfs=(enter.FOLDER,),
+        ),
+        name=stack.name,
+        log=cell_dir / "stack.log",
+    )
+    try:
+        container.start(given, docker.python)
+        address = container.address(where.network)
+        # One that has ended has no address; the wait says how it ended.
+        origin = f"http://{address or stack.name}:{docker.port}"
+        took = wait_ready(
+            process=container,
+            url=origin + stack.readiness.path,
+            readiness=stack.readiness,
+            timeout=stack.readiness.timeout if timeout is None else timeout,
+            run_id=given.get("STACKPROOF_RUN_ID", ""),
+            marks=cell_dir / "marks" if recorded else None,
+            check=check,
+        )
+        yield StackHandle(name=stack.name, mode=StackMode.DOCKER, base_url=origin, log=container.log, started_in=took)
+        if (code := container.poll()) is not None:
+            raise StackDiedError(
+                f"{stack.name} {container.ending()} while the tests ran, {container.elapsed():.1f} s after its start",
+                code=code,
+                hint="\n".join(("see " + str(container.log), *(f"  {line}" for line in container.tail()))),
+            )
+    finally:
+        container.stop()
+
+
+def _command(stack: StackSpec, docker: DockerSpec, where: Place) -> Sequence[str]:
+    """The command inside: that of stack.yaml, or for somebody else's image its own."""
+    if not stack.command:
+        found = where.engine.image(where.image)
+        own = (*found.entrypoint, *found.command) if found is not None else ()
+        if not own:
+            raise UsageError(
+                f"stack {stack.name!r} has no `command`, and neither has its image", hint=f"add it to {stack.source}"
+            )
+        return own
+    values = {"{python}": docker.python, "{port}": str(docker.port), "{host}": "0.0.0.0"}  # noqa: S104 - inside
+    filled = []
+    for part in stack.command:
+        for template, value in values.items():
+            part = part.replace(template, value)  # noqa: PLW2901 - braces of JSON arguments are no templates
+        filled.append(part)
+    return filled

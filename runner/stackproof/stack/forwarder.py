@@ -1,0 +1,111 @@
+"""Hands connections on from one place to another: into a container, through a Unix socket into a network namespace.
+
+A place is `host:port`, or the path of a Unix socket (with a slash in it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stackproof.errors import StackStartError
+
+_START = 10.0  # seconds
+_PIECE = 65536
+
+
+async def serve(listen: str, target: str, ready: asyncio.Event | None = None) -> None:
+    """Hand every connection to `listen` on to `target` until cancelled; OSError when `listen` is taken."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            far_reader, far_writer = await _connect(target)
+        except OSError:
+            writer.transport.abort()  # as a port at which nobody listens
+            return
+        with contextlib.suppress(OSError):
+            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        for end in (writer, far_writer):
+            end.close()
+
+    if "/" in listen:
+        server = await asyncio.start_unix_server(handle, listen)
+    else:
+        host, _, port = listen.rpartition(":")
+        server = await asyncio.start_server(handle, host, int(port))
+    if ready is not None:
+        ready.set()
+    async with server:
+        await server.serve_forever()
+
+
+@contextmanager
+def forwarding(listen: str, target: str) -> Iterator[None]:
+    """Hand connections on, from a thread of its own, for as long as the context lasts."""
+    loop = asyncio.new_event_loop()
+    started = threading.Event()
+    failed: list[BaseException] = []
+    tasks: list[asyncio.Task[None]] = []
+
+    def run() -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_until_complete(main())
+        finally:
+            started.set()
+            loop.close()
+
+    async def main() -> None:
+        ready = asyncio.Event()
+        serving = asyncio.ensure_future(serve(listen, target, ready))
+        tasks.append(serving)
+        waiting = asyncio.ensure_future(ready.wait())
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        started.set()
+        waiting.cancel()
+        try:
+            await serving
+        except asyncio.CancelledError:
+            pass
+        except OSError as error:
+            failed.append(error)
+        await _end_others()
+
+    thread = threading.Thread(target=run, name="stackproof-forwarder", daemon=True)
+    thread.start()
+    try:
+        if not started.wait(_START) or failed:
+            why = failed[0] if failed else f"it did not start within {_START:g} s"
+            raise StackStartError(f"connections to {listen} cannot be handed on to {target}: {why}")
+        yield
+    finally:
+        if thread.is_alive() and tasks:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(tasks[0].cancel)
+        thread.join(timeout=_START)
+
+
+async def _connect(target: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if "/" in target:
+        return await asyncio.open_unix_connection(target)
+    host, _, port = target.rpartition(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copy until the end, and say there that it was the end: the other direction may go on."""
+    while piece := await reader.read(_PIECE):
+        writer.write(piece)
+        await writer.drain()
+    with contextlib.suppress(OSError):
+        writer.write_eof()
+
+
+async def _end_others() -> None:
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

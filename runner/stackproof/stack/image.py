@@ -1,0 +1,115 @@
+"""The image of a stack: named after everything that it is made of, so that nothing is built twice."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from stackproof.catalog.records import DockerSpec, StackSpec
+from stackproof.errors import DockerError, UsageError
+from stackproof.stack import labels, wheelhouse
+from stackproof.stack.engine import Engine
+from stackproof.stack.engine_records import ImageFacts
+
+_IGNORED = ("__pycache__", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache")
+_WHEELS = "wheels"
+
+
+def prepare(
+    engine: Engine,
+    stack: StackSpec,
+    *,
+    base: str | None,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> tuple[str, ImageFacts]:
+    """The name of the image that `stack` runs in, built first where the engine has none of these contents, and itself.
+
+    base: the image to start from, in place of the one in stack.yaml. say: gets the lines of a build. check: called
+    while waiting, raises to end it. DockerError when a base image is missing, BuildFailedError when a step fails.
+    """
+    spec = stack.docker
+    if spec is None:
+        raise UsageError(f"stack {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
+    if spec.image is not None:
+        return spec.image, _there(engine, spec.image, f"image of stack {stack.name!r}")
+    start_from = base or spec.base
+    found = _there(engine, start_from, f"base image of stack {stack.name!r}")
+    tag = f"stackproof/{stack.name}:{_digest(stack, spec, found)}"
+    ready = engine.image(tag)
+    if ready is not None:
+        return tag, ready
+    say(f"building {tag} from {start_from}")
+    wheels = None
+    if spec.requirements is not None:
+        target = wheelhouse.target_of(engine, found.id)
+        wheels = wheelhouse.prepare(spec.requirements, target, environment=environment, say=say, check=check)
+    with io.BytesIO() as context:
+        _pack(context, stack, spec, wheels)
+        context.seek(0)
+        for line in engine.build(
+            context, tag=tag, arguments={"BASE": start_from}, labels={labels.STACK: stack.name, labels.DIGEST: tag}
+        ):
+            say(f"  {line}")
+            check()
+    return tag, _there(engine, tag, f"image of stack {stack.name!r}")
+
+
+def _there(engine: Engine, reference: str, what: str) -> ImageFacts:
+    found = engine.image(reference)
+    if found is None:
+        raise DockerError(
+            f"the {what}, {reference}, is not on the engine at {engine.endpoint}",
+            hint=f"`docker pull {reference}` fetches it; STACKPROOF_DOCKER_BASE names another base image",
+        )
+    return found
+
+
+def _files(stack: StackSpec, spec: DockerSpec) -> Iterator[Path]:
+    """What the build sees of the stack's folder, in a fixed order."""
+    roots = spec.context or (stack.folder,)
+    seen: set[Path] = set()
+    for root in roots:
+        found = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
+        for path in found:
+            if path not in seen and not any(part in _IGNORED for part in path.parts):
+                seen.add(path)
+                yield path
+
+
+def _digest(stack: StackSpec, spec: DockerSpec, base: ImageFacts) -> str:
+    """Sixteen digits of everything that goes into the image: Dockerfile, context, requirements, base."""
+    state = hashlib.sha256(base.id.encode())
+    extra = [path for path in (spec.dockerfile, spec.requirements) if path is not None]
+    for path in (*extra, *_files(stack, spec)):
+        name = path.relative_to(stack.folder).as_posix() if path.is_relative_to(stack.folder) else path.name
+        executable = b"x" if os.access(path, os.X_OK) else b"-"
+        state.update(name.encode() + b"\0" + executable + hashlib.sha256(path.read_bytes()).digest())
+    return state.hexdigest()[:16]
+
+
+def _pack(context: io.BytesIO, stack: StackSpec, spec: DockerSpec, wheels: Path | None) -> None:
+    """The build's context: the stack's files, `Dockerfile`, `requirements.txt`, and the wheels."""
+    with tarfile.open(fileobj=context, mode="w") as archive:
+        for path in _files(stack, spec):
+            archive.add(path, arcname=f"stack/{path.relative_to(stack.folder).as_posix()}", filter=_plain)
+        if spec.dockerfile is not None:
+            archive.add(spec.dockerfile, arcname="Dockerfile", filter=_plain)
+        if spec.requirements is not None:
+            archive.add(spec.requirements, arcname="requirements.txt", filter=_plain)
+        for wheel in sorted(wheels.glob("*.whl")) if wheels is not None else ():
+            archive.add(wheel, arcname=f"{_WHEELS}/{wheel.name}", filter=_plain)
+
+
+def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    # The engine's own cache compares owners, rights and times: a fresh clone must not look like a change.
+    info.uid = info.gid = 0
+    info.uname = info.gname = ""
+    info.mtime = 0
+    info.mode = 0o755 if info.mode & 0o100 else 0o644
+    return info

@@ -1,0 +1,115 @@
+"""Where the containers of a cell live: a network of their own on the engine, gone afterwards with all that is in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from stackproof.catalog.records import StackSpec
+from stackproof.errors import DockerError
+from stackproof.stack import engine as engines
+from stackproof.stack import image, labels, ports
+from stackproof.stack.engine import Engine
+from stackproof.stack.forwarder import forwarding
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - compared, not bound
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """An engine, the image of a stack, and the network for its containers. gateway: this machine's address in it."""
+
+    engine: Engine
+    image: str
+    network: str
+    gateway: str | None
+    labels: Mapping[str, str]
+    token: str
+    undo: ExitStack
+
+    def name(self, what: str) -> str:
+        """A name for a container that no other run can have."""
+        return f"stackproof-{self.labels[labels.RUN]}-{what}-{self.token}"
+
+    def outward(self, url: str) -> str:
+        """A URL of this machine as the containers can call it; one of another machine stays as it is."""
+        parts = urlsplit(url)
+        if parts.hostname not in _LOOPBACK:
+            return url
+        if self.gateway is None:
+            raise DockerError(
+                f"{url} is on this machine, and network {self.network} has no way to it",
+                hint="give the provider's address as the containers can reach it, or start the stack as server:NAME",
+            )
+        port = ports.free_port(self.gateway)
+        target = f"{ports.LOOPBACK}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+        self.undo.enter_context(forwarding(f"{self.gateway}:{port}", target))
+        return urlunsplit(parts._replace(netloc=f"{self.gateway}:{port}"))
+
+
+@contextmanager
+def opened(
+    stack: StackSpec,
+    *,
+    run_id: str,
+    owner: int,
+    internal: bool,
+    environment: Mapping[str, str],
+    without: str,
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> Iterator[Place]:
+    """The image of `stack`, and a network for its containers, for as long as the context lasts.
+
+    owner: the process that the run belongs to. internal: nothing gets out of the network. without: the command that
+    does the same without Docker. DockerError when the engine or an image is missing, or the engine is elsewhere.
+    """
+    with ExitStack() as undo:
+        engine = undo.enter_context(contextlib.closing(engines.connect(environment, without=without)))
+        if engine.endpoint.socket is None:
+            raise DockerError(
+                f"the Docker engine at {engine.endpoint} is reached over a network: its containers cannot see this run",
+                hint=f"use the engine of this machine\nwithout Docker: {without}",
+            )
+        tag, _ = image.prepare(
+            engine, stack, base=environment.get("STACKPROOF_DOCKER_BASE"), environment=environment, say=say, check=check
+        )
+        marks = labels.of(run_id, stack.name, labels.owner(owner))
+        token = secrets.token_hex(4)
+        network = f"stackproof-{run_id}-{token}"
+        # Before it is made: an answer of the engine that gets lost must not leave it behind.
+        undo.callback(_remove, engine, network)
+        engine.create_network(network, labels=marks, internal=internal)
+        inner = undo.enter_context(ExitStack())
+        yield Place(
+            engine=engine,
+            image=tag,
+            network=network,
+            gateway=None if internal else engine.gateway(network),
+            labels=marks,
+            token=token,
+            undo=inner,
+        )
+
+
+def caller() -> str:
+    """Who containers run as: what they write into the run's folder must be the caller's."""
+    return f"{os.getuid()}:{os.getgid()}"
+
+
+def shared(path: Path) -> str:
+    """A folder that containers see under the path that it has here; made where it is missing."""
+    path.mkdir(parents=True, exist_ok=True)
+    return str(path.absolute())
+
+
+def _remove(engine: Engine, network: str) -> None:
+    for item in engine.in_network(network):
+        engine.remove(item)
+    engine.remove_network(network)

@@ -1,0 +1,107 @@
+"""Wheels for the Python of an image, fetched outside of it: a build has no network.
+
+Kept in the user's cache folder, one folder for each set of requirements and each Python and platform.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackproof.errors import DockerError, StackStartError
+from stackproof.stack import service
+from stackproof.stack.engine import Engine
+from stackproof.stack.engine_records import ContainerSpec
+
+_PROBE = 60.0
+_ASK = """
+import json, platform, sys
+libc, of = platform.libc_ver()
+version = "%d.%d" % sys.version_info[:2]
+print(json.dumps({"version": version, "machine": platform.machine(), "libc": libc, "of": of}))
+"""
+# glibc versions for which wheels are tagged, newest first (PEP 600); older ones have names of their own.
+_GLIBC = tuple(range(40, 16, -1))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """A Python in an image. version: `3.11`. platforms: wheel tags that it takes, best first."""
+
+    version: str
+    platforms: tuple[str, ...]
+
+
+def target_of(engine: Engine, image: str) -> Target:
+    """Ask the image's Python what it is, in a container of its own that is gone afterwards; DockerError without one."""
+    name = f"stackproof-asks-{hashlib.sha256(f'{image}{time.time_ns()}'.encode()).hexdigest()[:12]}"
+    said = b""
+    try:
+        container = engine.create(
+            ContainerSpec(name=name, image=image, entrypoint=("python3", "-I", "-c", _ASK), network="none")
+        )
+        engine.start(container)
+        deadline = time.monotonic() + _PROBE
+        while (state := engine.state(container)) is not None and state.running and time.monotonic() < deadline:
+            time.sleep(0.05)
+        said = b"".join(engine.logs(container))
+    finally:
+        engine.remove(name)
+    try:
+        facts = json.loads(said)
+        return _target(str(facts["version"]), str(facts["machine"]), str(facts["libc"]), str(facts["of"]))
+    except (ValueError, KeyError, TypeError):
+        text = said.decode(errors="replace").strip()
+        raise DockerError(
+            f"the Python of image {image} did not say what it is: {text or 'it wrote nothing'}",
+            hint="the image needs a `python3` of version 3.11 or newer",
+        ) from None
+
+
+def _target(version: str, machine: str, libc: str, libc_version: str) -> Target:
+    if libc != "glibc":
+        return Target(version=version, platforms=tuple(f"musllinux_1_{minor}_{machine}" for minor in (2, 1)))
+    minor = int(libc_version.partition(".")[2] or 17)
+    tags = [f"manylinux_2_{number}_{machine}" for number in _GLIBC if number <= minor]
+    return Target(version=version, platforms=(*tags, f"manylinux2014_{machine}", f"manylinux_2_12_{machine}"))
+
+
+def prepare(
+    requirements: Path,
+    target: Target,
+    *,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> Path:
+    """A folder of wheels for `requirements`, fetched first where it is missing; StackStartError when pip fails."""
+    facts = json.dumps([target.version, target.platforms]).encode()
+    digest = hashlib.sha256(facts + requirements.read_bytes()).hexdigest()[:16]
+    home = service.cache_folder(environment).parent / "wheels" / digest
+    ready = home / "wheels"
+    if ready.is_dir():
+        return ready
+    home.mkdir(parents=True, exist_ok=True)
+    with service.locked(home / "lock", "wheels", check):
+        if not ready.is_dir():
+            say(f"fetching wheels for Python {target.version}, once for this machine, into {home}")
+            partial = home / "partial"
+            shutil.rmtree(partial, ignore_errors=True)
+            command = [
+                sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-input", "--quiet",
+                "--only-binary=:all:", "--implementation=cp", f"--python-version={target.version}",
+                *(f"--platform={tag}" for tag in target.platforms), "--dest", str(partial), "-r", str(requirements),
+            ]  # fmt: skip
+            log = home / "download.log"
+            log.write_bytes(b"")
+            service.step("wheels", command, service.without_python(environment), log, check)
+            partial.rename(ready)
+    if not any(ready.glob("*.whl")):
+        raise StackStartError(f"{requirements} asks for nothing: no wheel was fetched")
+    return ready
