@@ -19,6 +19,7 @@ from stackproof.recordings import promote as promotion
         "prune": "stackproof.cli.recordings_prune:prune",
         "explain": "stackproof.cli.recordings_explain:explain",
         "find": "stackproof.cli.recordings_find:find",
+        "identity": "stackproof.cli.recordings_identity:identity",
         "list": "stackproof.cli.recordings_list:list_",
         "normalize": "stackproof.cli.recordings_normalize:normalize",
         "rename": "stackproof.cli.recordings_rename:rename",

@@ -60,6 +60,12 @@ def lines(where: Room, found: Findings) -> Iterator[str]:
         yield f"scope    {one_line(found.scope) if found.scope else unknown}"
         yield f"request  {_request(found) or asked.request}"
         yield ""
+    yield from what_is_there(where, found)
+
+
+def what_is_there(where: Room, found: Findings) -> Iterator[str]:
+    """Where it is looked up, what is there, and the same request elsewhere."""
+    asked = found.asked
     if found.places:
         yield f"looked for {'in this order' if _one_setup(found.places) else 'in this order, in each setup'}"
         yield from looked(where, found.places, asked.name)
@@ -91,6 +97,8 @@ def _there(place: Place, name: str) -> str:
     there = [path.name for path in place.files]
     if name in there:
         return "there"
+    if not name and there:  # lists of models: whichever there are answer
+        return f"there: {', '.join(there)}"
     return f"not there, but {', '.join(there)}" if there else "not there"
 
 
