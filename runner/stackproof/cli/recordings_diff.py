@@ -14,7 +14,7 @@ from stackproof import console
 from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, json_option, recording_dir_option, room
 from stackproof.errors import UsageError
-from stackproof.recordings import gitrange, lookup, markdown, pairing
+from stackproof.recordings import corpus, gitrange, lookup, markdown, pairing
 from stackproof.recordings.comparing import Difference, Kind, compare
 from stackproof.recordings.pairing import Change, Side
 from stackproof.recordings.reporting import (
@@ -25,6 +25,7 @@ from stackproof.recordings.reporting import (
     equal_in_meaning,
 )  # fmt: skip
 from stackproof.recordings.wording import counted, json_text, one_line
+from stackproof.suggest import did_you_mean
 
 # As of diff itself; trouble is 2, the code of a wrong command line.
 _SAME, _DIFFERENT = 0, 1
@@ -60,9 +61,15 @@ def diff(around: Surroundings, /, sides: tuple[str, ...], between: str | None, *
     folders = [_folder(where, word) for word in (first, second)]
     if folders[0] is not None and folders[1] is not None:
         return _folders(where, folders[0], folders[1], given)
-    for word, folder in zip((first, second), folders, strict=True):
-        if folder is not None:
-            raise UsageError(f"{word} is a folder, the other is none", hint="two files, or two folders")
+    if folders[0] is not None or folders[1] is not None:
+        folder, other = (first, second) if folders[0] is not None else (second, first)
+        if len(sides) == 1:
+            raise UsageError(f"{second} is a folder", hint="--git HEAD says what changed in all recordings")
+        known = corpus.setups(where.root)
+        raise UsageError(
+            f"{folder} is a folder and {other} is none{did_you_mean(other, known)}",
+            hint=f"diff takes two files, or two folders; setups with recordings: {', '.join(known)}",
+        )
     return _files(where, first, second, as_json=given["as_json"])
 
 
@@ -142,8 +149,8 @@ def _change_lines(change: Change) -> Iterator[str]:
     yield ""
     yield one_line(f"{change.kind.value}: {' → '.join(names)}")
     yield one_line(f"  {shown.scope}  {shown.method} {shown.endpoint}  {shown.model}".rstrip())
-    if shown.damage:
-        yield f"  {one_line(shown.damage)}"
+    if shown.damage or change.gist:
+        yield f"  {one_line(shown.damage or change.gist)}"
     if change.difference is not None:
         yield from difference_lines(change.difference)
 

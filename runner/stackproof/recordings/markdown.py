@@ -51,7 +51,9 @@ def report(summary: Summary, names: tuple[str, str], *, new_models: Iterable[str
         shown += number
     left = summary.left_out + len(summary.shown) - shown
     if left:
-        pieces.append(f"{counted(left, 'more change')} not shown here; `--limit` shows more, up to the length of a comment.")
+        pieces.append(
+            f"{counted(left, 'more change')} not shown here; `--limit` shows more, up to the length of a comment."
+        )
     return "\n\n".join(pieces) + "\n"
 
 
@@ -142,6 +144,8 @@ def _listed(scope: str, changes: list[Change]) -> Iterator[str]:
         found = change.shown
         yield from _files(change)
         yield f"      {one_line(f'{found.method} {found.endpoint}  {found.model}')}".rstrip()
+        if change.gist:
+            yield f"      {change.gist}"
 
 
 def _batched(changes: list[Change], size: int = 20) -> Iterator[list[Change]]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from stackproof.recorder import recording
 from stackproof.recorder.recording import Recording
 from stackproof.recordings import wires
 from stackproof.recordings.draft import Draft, ToolCall, Vectors, Wire
@@ -68,6 +67,12 @@ class Meaning:
         ]  # fmt: skip
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
+    @property
+    def gist(self) -> str:
+        """The answer in as few words as it takes: what was said, else what was called, else its status and kind."""
+        calls = " ".join(f"{call.name}({call.arguments})" for call in self.tool_calls)
+        return self.exception or self.error or self.text or calls or f"{self.status} {self.wire.value}"
+
 
 def meaning(content: Recording) -> Meaning:
     """What the answer of a recording says."""
@@ -107,9 +112,18 @@ def meaning(content: Recording) -> Meaning:
         data=whole if not is_stream else (draft.unread or None),
         is_streaming=bool(response.get("is_streaming")),
         events=len(response["events"]) if is_stream else 0,
-        chunks=sum(1 for _ in recording.chunks_of(response)),
+        chunks=_chunks(response),
         complete=bool(response.get("complete")),
     )
+
+
+def _chunks(response: Mapping[str, Any]) -> int:
+    """How many pieces `recording.chunks_of` makes, without making them."""
+    if response.get("framing") is None:
+        return 0 if response.get("body") is None else 1 + len(response.get("cut") or ())
+    events = response["events"]
+    begun = sum(1 for number, event in enumerate(events) if number == 0 or not event.get("joined"))
+    return begun + sum(len(event.get("cut") or ()) for event in events)
 
 
 def payloads(response: Mapping[str, Any]) -> Iterator[Any]:

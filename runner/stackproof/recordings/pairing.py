@@ -14,7 +14,9 @@ from stackproof.recordings.comparing import Difference, Kind, compare
 from stackproof.recordings.corpus import Entry
 from stackproof.recordings.listing import Row, row
 from stackproof.recordings.meaning import meaning
+from stackproof.recordings.wording import one_line, shortened
 
+_GIST = 80  # characters
 _COMPARED = 400  # pairs of requests that are compared to find the nearest
 
 
@@ -32,12 +34,16 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """What became of one recording. `difference` is None where only one side has it, or one cannot be read."""
+    """What became of one recording. `difference` is None where only one side has it, or one cannot be read.
+
+    `gist`: what the answer of a recording says that only one side has, cut short.
+    """
 
     kind: Kind
     before: Row | None = None
     after: Row | None = None
     difference: Difference | None = None
+    gist: str = ""
 
     @property
     def shown(self) -> Row:
@@ -57,6 +63,7 @@ class _Left:
     asked: str
     request: str
     fingerprint: str
+    gist: str
 
 
 def changes(old: Side, new: Side) -> Iterator[Change]:
@@ -72,8 +79,8 @@ def changes(old: Side, new: Side) -> Iterator[Change]:
     news, damaged_after = _left(new, both)
     for before, after in _pairs(old, new, olds, news):
         yield _change(old.read(before.name), new.read(after.name), moved=before.name != after.name)
-    yield from (Change(kind=Kind.REMOVED, before=row(old.read(item.name))) for item in olds)
-    yield from (Change(kind=Kind.ADDED, after=row(new.read(item.name))) for item in news)
+    yield from (Change(kind=Kind.REMOVED, before=row(old.read(item.name)), gist=item.gist) for item in olds)
+    yield from (Change(kind=Kind.ADDED, after=row(new.read(item.name)), gist=item.gist) for item in news)
     yield from (Change(kind=Kind.DAMAGED, before=item) for item in damaged_before)
     yield from (Change(kind=Kind.DAMAGED, after=item) for item in damaged_after)
 
@@ -110,8 +117,17 @@ def _left(side: Side, both: set[str]) -> tuple[list[_Left], list[Row]]:
             continue
         request = name.rpartition("/")[2].partition("-")[2].removesuffix(".json")
         asked = f"{entry.method} {entry.endpoint}"
-        fingerprint = meaning(entry.content).fingerprint
-        found.append(_Left(name=name, scope=entry.scope, asked=asked, request=request, fingerprint=fingerprint))
+        said = meaning(entry.content)
+        found.append(
+            _Left(
+                name=name,
+                scope=entry.scope,
+                asked=asked,
+                request=request,
+                fingerprint=said.fingerprint,
+                gist=shortened(one_line(said.gist[:_GIST]), _GIST),
+            )
+        )
     return found, damaged
 
 

@@ -68,6 +68,7 @@ def change_facts(change: Change) -> dict[str, Any]:
         "asked": f"{change.shown.method} {change.shown.endpoint}".strip() or None,
         "model": change.shown.model or None,
         "damage": change.shown.damage,
+        "gist": change.gist or None,
         "differs": None if difference is None else difference_facts(difference),
     }
 
