@@ -1,4 +1,4 @@
-"""The calls that cassettes are made of, with real clients: `python vcr_calls.py HOW URL PLACE NAME…` prints what they gave.
+"""The calls that cassettes are made of, with real clients: `vcr_calls.py HOW URL PLACE NAME…` prints what they gave.
 
 HOW is `yaml` or `json` (recorded by vcrpy into the cassette PLACE), or `replay` (answered by the recorder from the
 recordings below PLACE, for a scope of the environment variable SCOPE). Programs of their own, as vcrpy patches clients.
@@ -11,6 +11,7 @@ import os
 import sys
 from base64 import b64encode
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 QUESTION = [{"role": "user", "content": "Hällo \U0001f44b"}]
@@ -96,38 +97,33 @@ def anthropic_stream(url: str) -> Any:
 
 @_call
 def requests_json(url: str) -> Any:
-    import requests
-
+    requests = import_module("requests")
     answer = requests.post(f"{url}/echo?b=2&a=1", json={"x": 1.0, "é": None}, timeout=20)
     return [answer.status_code, answer.json()]
 
 
 @_call
 def requests_form(url: str) -> Any:
-    import requests
-
+    requests = import_module("requests")
     return requests.post(f"{url}/echo", data={"a": "1 2", "api_key": "s"}, timeout=20).json()
 
 
 @_call
 def requests_gzip(url: str) -> Any:
-    import requests
-
+    requests = import_module("requests")
     return requests.get(f"{url}/gzip", timeout=20).json()
 
 
 @_call
 def requests_redirect(url: str) -> Any:
-    import requests
-
+    requests = import_module("requests")
     answer = requests.get(f"{url}/moved", timeout=20)
     return [len(answer.history), answer.json()]
 
 
 @_call
 def requests_binary(url: str) -> Any:
-    import requests
-
+    requests = import_module("requests")
     return b64encode(requests.get(f"{url}/binary", timeout=20).content).decode()
 
 
@@ -140,8 +136,7 @@ def httpx_elsewhere(url: str) -> Any:
 
 
 def _recorded(serializer: str, url: str, cassette: str, names: list[str]) -> dict[str, Any]:
-    import vcr
-
+    vcr = import_module("vcr")
     tape = vcr.VCR(
         serializer=serializer,
         record_mode="all",
