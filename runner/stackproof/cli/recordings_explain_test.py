@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,6 +175,8 @@ def _missed(where: Room, miss: Unmet, *, full: bool) -> Iterator[str]:
         yield f"  nearest  {where.short(miss.nearest.path)}, differs in"
         yield from _differences(miss.proposal.differences, full=full)
         yield from _advice(miss.proposal)
+    if miss.same is not None:
+        yield f"  if it was renamed: stackproof recordings rename {shlex.quote(miss.same)} {shlex.quote(miss.scope)}"
     if miss.command:
         yield f"  record it: {miss.command}"
 
@@ -248,6 +251,7 @@ def _miss_facts(where: Room, miss: Unmet) -> dict[str, Any]:
         "file": _name(miss) or None,
         "command": miss.command,
         "nearest": None if miss.nearest is None else where.short(miss.nearest.path),
+        "same_request": miss.same,
     }
     if miss.proposal is not None:
         told["differences"] = [

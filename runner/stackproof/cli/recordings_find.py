@@ -65,10 +65,9 @@ def lines(where: Room, found: Findings) -> Iterator[str]:
 
 def what_is_there(where: Room, found: Findings) -> Iterator[str]:
     """Where it is looked up, what is there, and the same request elsewhere."""
-    asked = found.asked
     if found.places:
         yield f"looked for {'in this order' if _one_setup(found.places) else 'in this order, in each setup'}"
-        yield from looked(where, found.places, asked.name)
+        yield from looked(where, found)
         yield ""
     yield from _hits(where, found)
     if found.elsewhere:
@@ -76,14 +75,14 @@ def what_is_there(where: Room, found: Findings) -> Iterator[str]:
         yield from _elsewhere(where, found)
 
 
-def looked(where: Room, places: Iterable[Place], name: str) -> Iterator[str]:
-    """One line for each folder, by setup: whether the file is there; those with nothing in one line at the end."""
+def looked(where: Room, found: Findings) -> Iterator[str]:
+    """One line for each folder, by setup: whether the file is there. Setups without the request are one line."""
     by_setup: dict[str, list[Place]] = {}
-    for place in places:
+    for place in found.places:
         by_setup.setdefault(place.setup, []).append(place)
-    with_some = {setup for setup, those in by_setup.items() if any(place.files for place in those)}
+    with_some = {hit.entry.setup for hit in found.hits or found.elsewhere}.intersection(by_setup)
     shown = {setup: those for setup, those in by_setup.items() if not with_some or setup in with_some}
-    rows = [(setup if not n else "", where.short(place.folder), _there(place, name))
+    rows = [(setup if not n else "", where.short(place.folder), _there(place, found.asked.name))
             for setup, those in shown.items() for n, place in enumerate(those)]  # fmt: skip
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for setup, folder, there in rows:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.evidence import jsonfile, testlog
-from stackproof.recorder.identity import Form
+from stackproof.recorder.identity import Form, digest
 from stackproof.recorder.miss import differences, form_of
 from stackproof.recorder.settings import Settings
 from stackproof.recorder.store import parse_name
@@ -36,6 +36,7 @@ class Seen:
 class Unmet:
     """One miss. message: as the run gave it. times: how often it came. nearest: the recording of the same scope and
     setup that differs least, None where the miss is not about that; proposal: how, and what could be done about it.
+    same: another scope that has this very request recorded, where this one has nothing.
     """
 
     seen: Seen
@@ -46,6 +47,7 @@ class Unmet:
     times: int
     nearest: Entry | None = None
     proposal: Proposal | None = None
+    same: str | None = None
 
     @property
     def command(self) -> str | None:
@@ -138,8 +140,9 @@ def _unmet(seen: Seen, line: Line, *, times: int, entries: Sequence[Entry]) -> U
     scope = str(line.get("scope") or "")
     kind = str(line.get("kind"))
     nearest: tuple[Entry, Proposal] | None = None
+    beside = [entry for entry in entries if entry.setup == seen.setup and entry.content is not None]
     if form is not None and kind == "no-match":
-        nearest = _nearest(form, [entry for entry in entries if entry.setup == seen.setup and entry.scope == scope])
+        nearest = _nearest(form, [entry for entry in beside if entry.scope == scope])
     return Unmet(
         seen=seen,
         kind=kind,
@@ -149,7 +152,17 @@ def _unmet(seen: Seen, line: Line, *, times: int, entries: Sequence[Entry]) -> U
         times=times,
         nearest=None if nearest is None else nearest[0],
         proposal=None if nearest is None else nearest[1],
+        same=_same(form, beside) if form is not None and kind == "nothing-recorded" else None,
     )
+
+
+def _same(form: Form, entries: Sequence[Entry]) -> str | None:
+    request = digest(form)[:20]
+    for entry in entries:
+        parsed = parse_name(entry.path.name)
+        if parsed is not None and parsed.request == request:
+            return entry.scope
+    return None
 
 
 def _nearest(form: Form, entries: Sequence[Entry]) -> tuple[Entry, Proposal] | None:

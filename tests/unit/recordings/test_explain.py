@@ -202,6 +202,16 @@ def test_a_change_that_is_meant_and_an_id_that_is_new_each_time(book: Any) -> No
     assert "looks like an id that is new in every run" in book.say("explain", TEST).out
 
 
+def test_a_renamed_test_is_told_the_command_that_moves_its_recordings(book: Any) -> None:
+    new = TEST.replace("test_it", "test_new")
+    book.record(TEST, HELLO)
+    book.replay(new, HELLO)
+    said = book.say("explain", new)
+    assert said.code == 6
+    assert f"  if it was renamed: stackproof recordings rename {TEST} {new}\n" in said.out
+    assert book.say("explain", new, "--json").json["misses"][0]["same_request"] == TEST
+
+
 def test_other_kinds_of_misses_are_told_as_the_run_told_them(book: Any) -> None:
     book.record(TEST, HELLO)
     book.replay(TEST, HELLO, HELLO)
