@@ -140,7 +140,8 @@ class Caller:
                 return client.embeddings.create(**arguments)
             case "/v1/models":
                 return list(client.models.list(**arguments))
-        raise AssertionError(endpoint)
+            case _:
+                raise AssertionError(endpoint)
 
     def _client(self, base: str) -> Any:
         import openai
@@ -164,11 +165,11 @@ class Caller:
     @cached_property
     def _gemini(self) -> Any:
         from google import genai
-        from google.oauth2.credentials import Credentials
+        from google.oauth2 import credentials
 
-        return genai.Client(
-            vertexai=True, project="your-project", location="global", credentials=Credentials(token="a-token")
-        )  # type: ignore[no-untyped-call]
+        anybody: Any = credentials
+        signed_in = anybody.Credentials(token="a-token")
+        return genai.Client(vertexai=True, project="your-project", location="global", credentials=signed_in)
 
     def _generated(self, file: File) -> tuple[Any, Any]:
         from google.genai import types
@@ -239,7 +240,7 @@ def _named(body: Any) -> Any:
 
 def _generated(value: Any) -> Any:
     """An answer of Google's SDK with the headers that a recording keeps; what the SDK adds by itself is left out."""
-    headers = {key.lower(): item for key, item in ((value.sdk_http_response or {}).headers or {}).items()}
+    headers = {key.lower(): item for key, item in value.sdk_http_response.headers.items()}
     dumped = value.model_dump(mode="json", exclude_none=True, exclude={"sdk_http_response", "parsed"})
     dumped.pop("automatic_function_calling_history", None)
     return headers.get("content-type"), headers.get("content-disposition"), dumped

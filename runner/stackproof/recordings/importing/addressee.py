@@ -15,7 +15,7 @@ from stackproof.recorder.providers import Providers, Target, is_below
 from stackproof.recorder.settings import Provider
 from stackproof.recordings.importing.imported import Choices, RefusedSource
 
-_NAMED = re.compile(r"\{(\w+)\}")
+_WELL_KNOWN = Providers(())
 # Hosts for every region that the recorder knows by a setup's prefix only: the pattern, and the provider.
 _REGIONAL = ((re.compile(r"bedrock-mantle\.[a-z0-9-]+\.api\.aws"), "bedrock"),)
 
@@ -66,7 +66,7 @@ def _is_at_home(url: str, host: str, setup: SetupSpec, spec: ProviderSpec) -> bo
         return True
     if any(_matched(prefix, url) for prefix in spec.prefixes):
         return True
-    known = Providers(()).match(url)
+    known = _WELL_KNOWN.match(url)
     return known is not None and known.provider == spec.name
 
 
