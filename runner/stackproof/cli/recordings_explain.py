@@ -15,7 +15,7 @@ from stackproof.cli import recordings_words as words
 from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_form import titled
 from stackproof.cli.recordings_words import Room
-from stackproof.errors import ExitCode
+from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import jsonfile
 from stackproof.recorder.canonical import canonical
 from stackproof.recordings import explaining, lookup
@@ -49,6 +49,11 @@ def explain(
 
         return recordings_explain_test.explain(where, what, setup, full=form["full"], as_json=form["as_json"])
     path = lookup.one(what, where.root, where.project)
+    if not path.is_relative_to(where.root):
+        raise UsageError(
+            f"{what} does not lie below {where.shown}/, so no run looks for it there",
+            hint="--recording-dir names another folder; `stackproof recordings show` shows any recording",
+        )
     explained = explaining.explain(lookup.load(path, where.root, where.short(path)), where.root, where.catalog)
     if form["as_json"]:
         console.out(json_text({"schema": 1, "recording": facts(where, explained)}))

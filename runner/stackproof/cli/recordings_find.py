@@ -34,7 +34,7 @@ def find(
 ) -> ExitCode:
     """Tell where IDENTITY is looked up and what is there.
 
-    IDENTITY is SCOPE-REQUEST[-N] as --debug and misses print it, a request's digest or its first digits, the first
+    IDENTITY is SCOPE-REQUEST[-N], as --debug and `explain` print it, a request's digest or its first digits, the first
     digits of a scope's digest, or the name or path of a file. Exit code 0 when a call would find it, 6 when not.
     """
     where = words.room(around, recording_dir)

@@ -149,6 +149,14 @@ def test_a_damaged_file_and_a_file_that_is_not_there_are_one_sentence(book: Any)
     assert book.say("explain", "nothing.json").code == 2
 
 
+def test_a_file_that_does_not_lie_among_the_recordings(book: Any) -> None:
+    book.record(TEST, HELLO)
+    (book.root / "copy.json").write_bytes((book.root / book.files()[0]).read_bytes())
+    said = book.say("explain", "copy.json")
+    assert (said.code, said.out) == (2, "")
+    assert "copy.json does not lie below recordings/" in said.err
+
+
 # -- tests
 
 
