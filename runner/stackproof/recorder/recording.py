@@ -204,6 +204,9 @@ def _without_created(body: Any) -> Any:
     return {"json": {**listed, "data": dateless}}
 
 
+_shown = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def dumps(value: Any) -> str:
     """Indented JSON in which an array of plain numbers, and an event of a stream, are one line of a diff each."""
     return "".join(_lines(value, "")) + "\n"
@@ -214,9 +217,9 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
     if isinstance(value, dict) and value:
         opening = "{"
         for key, item in value.items():
-            yield f"{opening}\n{inner}{json.dumps(key, ensure_ascii=False)}: "
+            yield f"{opening}\n{inner}{_shown(key)}: "
             if key == "events" and isinstance(item, list) and item:
-                rows = f",\n{inner}  ".join(json.dumps(event, ensure_ascii=False) for event in item)
+                rows = f",\n{inner}  ".join(_shown(event) for event in item)
                 yield f"[\n{inner}  {rows}\n{inner}]"
             else:
                 yield from _lines(item, inner)
@@ -230,7 +233,7 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
             opening = ","
         yield f"\n{indent}]"
     else:
-        yield json.dumps(value, ensure_ascii=False)
+        yield _shown(value)
 
 
 def encode_body(content_type: str, raw: bytes) -> dict[str, Any] | None:

@@ -34,19 +34,20 @@ _PLACEHOLDERS = frozenset({"changeme", "none", "empty", "dummy", "placeholder", 
 _MINIMUM = 8
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 _TO_STANDARD = str.maketrans("-_", "+/")
+# A text that every key of a shape holds stands before its pattern: most texts hold none, and are done with at once.
 _SHAPES = tuple(
-    (name, re.compile(pattern))
-    for name, pattern in (
+    (name, hint, re.compile(pattern))
+    for name, hint, pattern in (
         # Every real key has a digit; class names and slugs ("sk-estimator-doc-link-fitted") mostly have none.
-        ("an OpenAI or Anthropic key", r"\bsk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"),
-        ("a Google key", r"\bAIza[0-9A-Za-z_-]{35}"),
-        ("a Tavily key", r"\btvly-[A-Za-z0-9_-]{16,}"),
-        ("a Groq key", r"\bgsk_[A-Za-z0-9]{20,}"),
-        ("a Hugging Face token", r"\bhf_[A-Za-z0-9]{30,}"),
-        ("an AWS key id", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-        ("a bearer token", r"\b[Bb]earer (?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}"),
-        ("a JSON web token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-        ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+        ("an OpenAI or Anthropic key", "sk-", r"\bsk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"),
+        ("a Google key", "AIza", r"\bAIza[0-9A-Za-z_-]{35}"),
+        ("a Tavily key", "tvly-", r"\btvly-[A-Za-z0-9_-]{16,}"),
+        ("a Groq key", "gsk_", r"\bgsk_[A-Za-z0-9]{20,}"),
+        ("a Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
+        ("an AWS key id", "A", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+        ("a bearer token", "earer ", r"\b[Bb]earer (?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}"),
+        ("a JSON web token", "eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+        ("a private key", "-----BEGIN ", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
     )
 )
 
@@ -99,6 +100,11 @@ def known_values(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, 
 def find(recording: Any, secrets: Mapping[str, str]) -> tuple[str, str] | None:
     """Search a finished recording; (what was found, JSON path) of the first hit, never the secret itself."""
     needles = _needles(secrets)
+    texts: set[str] = set()
+    _gather(recording, texts)
+    # As one first: a line feed belongs to no shape and no base64, so the whole holds what one of them holds.
+    if _in("\n".join(texts), needles) is None:
+        return None
     for path, text in _strings(recording, ""):
         what = _in(text, needles)
         if what is not None:
@@ -120,7 +126,7 @@ def _conceal(value: Any, needles: Needles) -> Any:
         return value
     for _, form in needles:
         value = value.replace(form, MASK)
-    for _, shape in _SHAPES:
+    for _, _, shape in _SHAPES:
         value = shape.sub(MASK, value)
     return value if _in(value, needles) is None else MASK
 
@@ -136,14 +142,16 @@ def _in(text: str, needles: Needles) -> str | None:
     found = _in_plain(text, needles)
     if found is None and "%" in text:
         found = _in_plain(unquote_plus(text), needles)
-    if found is None and any(_in_plain(decoded, needles) for decoded in _decoded(text)):
+    if found is None and _in_plain("\n".join(_decoded(text)), needles):
         found = "an encoded secret"
     return found
 
 
 def _in_plain(text: str, needles: Needles) -> str | None:
     whats = (what for what, form in needles if form in text)
-    return next(whats, None) or next((what for what, shape in _SHAPES if shape.search(text)), None)
+    return next(whats, None) or next(
+        (what for what, hint, shape in _SHAPES if hint in text and shape.search(text)), None
+    )
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -169,6 +177,18 @@ def _decoded(text: str) -> Iterator[str]:
         whole = run[:-1] if len(run) % 4 == 1 else run
         padded = whole.translate(_TO_STANDARD) + "=" * (-len(whole) % 4)
         yield a2b_base64(padded).decode("utf-8", "replace")
+
+
+def _gather(value: Any, into: set[str]) -> None:
+    if isinstance(value, str):
+        into.add(value)
+    elif isinstance(value, dict):
+        into.update(value)
+        for item in value.values():
+            _gather(item, into)
+    elif isinstance(value, list):
+        for item in value:
+            _gather(item, into)
 
 
 def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:

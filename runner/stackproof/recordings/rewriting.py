@@ -20,7 +20,7 @@ def rewrite(entry: Entry, *, dry_run: bool = False) -> tuple[Change, ...]:
     if entry.content is None:
         return ()
     after = normalized(entry.content)
-    found = changes(entry.content, after)
+    found = () if after == entry.content else changes(entry.content, after)
     if not found and _is_laid_out(entry.path, after):
         return ()
     if not dry_run:
