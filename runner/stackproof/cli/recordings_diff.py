@@ -12,7 +12,7 @@ import click
 
 from stackproof import console
 from stackproof.cli.policy_cli import Surroundings
-from stackproof.cli.recordings_words import Room, json_option, recording_dir_option, room
+from stackproof.cli.recordings_words import Room, filters, json_option, query, recording_dir_option, room
 from stackproof.errors import UsageError
 from stackproof.recordings import corpus, gitrange, lookup, markdown, pairing
 from stackproof.recordings.comparing import Difference, Kind, compare
@@ -38,6 +38,7 @@ _SAME, _DIFFERENT = 0, 1
 )
 @click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Changes shown in full.")
 @click.option("--exit-code", is_flag=True, help="With --git: end with 1 when something changed in meaning.")
+@filters
 @json_option
 @recording_dir_option
 @click.pass_obj
@@ -124,7 +125,8 @@ def _file(where: Room, word: str, stack: ExitStack) -> tuple[Path, str]:
 
 def _folders(where: Room, old: Path, new: Path, given: dict[str, Any]) -> int:
     summary = Summary(limit=given["limit"])
-    summary.take(pairing.changes(_side(old), _side(new)))
+    asked = query(where, given)
+    summary.take(pairing.changes(_side(old).narrowed(asked), _side(new).narrowed(asked)))
     if given["as_json"]:
         _print_json(summary, (where.short(old), where.short(new)))
     else:
@@ -169,7 +171,8 @@ def _git(where: Room, between: str, given: dict[str, Any]) -> int:
     span = gitrange.resolve(where.project, between)
     summary = Summary(limit=given["limit"])
     with gitrange.sides(span, where.root) as (old, new):
-        summary.take(pairing.changes(old, new))
+        asked = query(where, given)
+        summary.take(pairing.changes(old.narrowed(asked), new.narrowed(asked)))
     # A name is new when no file held it before, not even one that did not change.
     models, providers = (
         [name for name in summary.new_names(names) if not gitrange.has_text(span, where.root, f'"{key}": "{name}"')]

@@ -14,6 +14,7 @@ from stackproof.recordings.comparing import Difference, Kind, compare
 from stackproof.recordings.corpus import Entry
 from stackproof.recordings.listing import Row, row
 from stackproof.recordings.meaning import meaning
+from stackproof.recordings.query import Query
 from stackproof.recordings.wording import one_line, shortened
 
 _GIST = 80  # characters
@@ -30,6 +31,13 @@ class Side:
     def read(self, name: str) -> Entry:
         """The file of that name."""
         return corpus.read(self.root / name, self.root)
+
+    def narrowed(self, query: Query) -> Side:
+        """Only the files that the query asks for; a setup is the first folder of a name."""
+        names = (n for n in self.names if not query.setups or n.partition("/")[0] in query.setups)
+        if query.is_narrow:
+            names = (name for name in names if query.matches(self.read(name)))
+        return Side(root=self.root, names=tuple(names))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
