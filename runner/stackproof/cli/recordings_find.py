@@ -41,7 +41,7 @@ def find(
     asked = finding.parse(identity)
     found = finding.find(
         where.root, asked, setups=setup, integration_root=where.catalog.integration_root,
-        known_scopes=looking.scopes_of_runs(where.project),
+        known_scopes=looking.scopes_of_runs(where.project, where.root),
     )  # fmt: skip
     if as_json:
         print_json({"schema": 1, **facts(where, found)})

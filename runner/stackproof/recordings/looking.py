@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.evidence import jsonfile
-from stackproof.plan import RUNS
 from stackproof.recorder.scope import STACK_NAME, Scope
 from stackproof.recorder.store import Store
+from stackproof.recordings import observed
 
 _RUNS_READ = 5
 
@@ -29,27 +30,16 @@ def folders(root: Path, setup: str, scope: str, integration_root: str) -> tuple[
     return tuple(Path(folder) for folder in store.folders(Scope(name=scope)))
 
 
-def cells(project: Path) -> Iterator[Path]:
-    """Folders of cells of all runs that are kept, those of the newest run first."""
-    runs = project / RUNS
-    found = [path for path in runs.iterdir() if path.is_dir()] if runs.is_dir() else []
-    for run in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True):
-        yield from sorted((run / "cells").glob("*/"))
-
-
-def scopes_of_runs(project: Path) -> Iterator[str]:
+def scopes_of_runs(project: Path, root: Path) -> Iterator[str]:
     """Names of scopes that the last few runs knew: of their tests, and of calls that were made or missed."""
     yield STACK_NAME
-    runs: dict[Path, None] = {}
-    for cell in cells(project):
-        runs[cell.parent.parent] = None
-        if len(runs) > _RUNS_READ:
-            return
-        for journal in ("tests", "calls", "misses"):
-            for line in jsonfile.lines(cell / f"{journal}.jsonl"):
-                if line is not None:
-                    yield from jsonfile.strings(line, "nodeids")
-                    yield from filter(None, (jsonfile.text(line, "scope"), jsonfile.text(line, "nodeid")))
+    cells = observed.read(project, root)
+    last = list(dict.fromkeys(cell.run for cell in cells))[:_RUNS_READ]
+    for cell in cells:
+        if cell.run in last:
+            yield from cell.log.collected or ()
+            for line in itertools.chain(cell.calls(), cell.misses()):
+                yield from filter(None, (jsonfile.text(line, "scope"),))
 
 
 def named(digest: str, names: Iterable[str]) -> str | None:

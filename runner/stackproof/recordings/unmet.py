@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import jsonfile, testlog
+from stackproof.evidence import jsonfile
 from stackproof.recorder.identity import Form, digest
 from stackproof.recorder.miss import differences, form_of
-from stackproof.recorder.settings import Settings
 from stackproof.recorder.store import parse_name
-from stackproof.recordings import looking, proposing
+from stackproof.recordings import observed, proposing
 from stackproof.recordings.corpus import Entry
-from stackproof.recordings.promote import SETTINGS
+from stackproof.recordings.observed import Observed
 from stackproof.recordings.proposing import Proposal
 from stackproof.recordings.query import is_below, is_of, owner_of
 
@@ -65,34 +64,20 @@ class Unmet:
 def newest(project: Path, root: Path, test: str) -> tuple[Seen, ...]:
     """The cells of the newest run in which the test took part; none where no run is left that did."""
     found: list[Seen] = []
-    for folder in looking.cells(project):
-        run = folder.parent.parent.name
-        if found and run != found[0].run:
-            break
-        seen = _seen(folder, run, root, test)
-        if seen is not None:
-            found.append(seen)
+    for cell in observed.read(project, root):
+        if not found or cell.run == found[0].run:
+            found += _seen(cell, test)
     return tuple(found)
 
 
-def _seen(folder: Path, run: str, root: Path, test: str) -> Seen | None:
-    try:
-        settings = Settings.from_json((folder / SETTINGS).read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError, KeyError):
-        return None  # of another version, or it never came to its tests
-    if Path(settings.recordings) != root.absolute():
-        return None
-    calls, misses = (tuple(_of(folder / f"{name}.jsonl", test)) for name in ("calls", "misses"))
-    collected = testlog.read(folder / "tests.jsonl").collected or ()
-    if not calls and not misses and not any(is_of(nodeid, test) for nodeid in collected):
-        return None
-    return Seen(run=run, cell=folder.name, setup=settings.setup, calls=calls, misses=misses)
+def _seen(cell: Observed, test: str) -> Iterator[Seen]:
+    calls, misses = (tuple(_of(lines, test)) for lines in (cell.calls(), cell.misses()))
+    if calls or misses or any(is_of(nodeid, test) for nodeid in cell.log.collected or ()):
+        yield Seen(run=cell.run, cell=cell.cell, setup=cell.setup, calls=calls, misses=misses)
 
 
-def _of(journal: Path, test: str) -> Iterator[Line]:
-    for line in jsonfile.lines(journal):
-        if line is not None and any(is_of(name, test) for name in _names(line)):
-            yield line
+def _of(lines: Iterable[Line], test: str) -> Iterator[Line]:
+    return (line for line in lines if any(is_of(name, test) for name in _names(line)))
 
 
 def _names(line: Line) -> Iterator[str]:
