@@ -18,7 +18,9 @@ def test_twenty_turns_of_each_series_are_measured_and_kept(tmp_path: Path, capsy
     facts = facts_of.read(kept)
     assert facts is not None
     assert facts.problem is None
-    assert list(facts.lines) == ["turns", "turns-streamed", "turns-beside-10", "turns-beside-10000"]
+    assert list(facts.lines) == [
+        "turns", "turns-streamed", "embeddings", "turns-beside-10", "turns-beside-1000",
+    ]  # fmt: skip
     assert {line.samples for line in facts.lines.values()} == {20}
     assert "× floor" in capsys.readouterr().out
     # Its recordings stay temporary.

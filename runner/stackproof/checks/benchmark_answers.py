@@ -1,0 +1,149 @@
+"""What a provider answers in the benchmarks, and who gives it: a loopback server, or a transport in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from enum import StrEnum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from struct import pack
+from typing import assert_never
+
+import httpx2
+import openai
+
+MODEL = "benchmark"
+EVENTS, FLOATS = 50, 768
+TEXT = "A turn is one request and its whole answer, as a test would make it. "
+_APART = 0.0005  # seconds between the events of a stream, so that each is a chunk of its own, as providers send them
+
+
+class Kind(StrEnum):
+    """What is asked for in a turn."""
+
+    CHAT = "chat"
+    STREAMED = "streamed"
+    EMBEDDINGS = "embeddings"
+    EMBEDDINGS_BASE64 = "embeddings-base64"
+
+
+def vector() -> list[float]:
+    """An embedding of 768 numbers, in the 16 or 17 digits that a server writes of a double."""
+    chance = random.Random(FLOATS)  # noqa: S311 - numbers like any, the same each time
+    return [chance.uniform(-0.1, 0.1) for _ in range(FLOATS)]
+
+
+def words() -> list[str]:
+    """The text of a chat answer in as many pieces as a stream of 50 events has between its first and its last."""
+    pieces = EVENTS - 2
+    text = TEXT * 12
+    size = -(-len(text) // pieces)
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def chunks(kind: Kind) -> list[bytes]:
+    """The body of an answer in the chunks that it is sent in: one, or one for each event of a stream."""
+    match kind:
+        case Kind.CHAT:
+            return [_chat()]
+        case Kind.STREAMED:
+            return _events()
+        case Kind.EMBEDDINGS:
+            return [_embedding(vector())]
+        case Kind.EMBEDDINGS_BASE64:
+            return [_embedding(b64encode(pack(f"<{FLOATS}f", *vector())).decode())]
+        case _:
+            assert_never(kind)
+
+
+def content_type(kind: Kind) -> str:
+    """The header that goes with `chunks`."""
+    return "text/event-stream" if kind is Kind.STREAMED else "application/json"
+
+
+def in_memory(kind: Kind) -> httpx2.Client:
+    """The floor: the SDK's own client over a transport that has the answer at hand."""
+    parts, headers = chunks(kind), {"content-type": content_type(kind)}
+
+    def respond(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers=headers, content=iter(parts) if len(parts) > 1 else parts[0])
+
+    return openai.DefaultHttpxClient(transport=httpx2.MockTransport(respond))
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """A provider on a free port of the loopback interface, gone at the end of the block; its base URL."""
+    http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{http.server_port}/v1"
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join(timeout=5)
+
+
+def _chat() -> bytes:
+    message = {"role": "assistant", "content": TEXT * 12}
+    return json.dumps(
+        {
+            "id": "chatcmpl-benchmark",
+            "object": "chat.completion",
+            "created": 0,
+            "model": MODEL,
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 20, "completion_tokens": 180, "total_tokens": 200},
+        }
+    ).encode()
+
+
+def _events() -> list[bytes]:
+    deltas = [{"role": "assistant", "content": ""}, *({"content": word} for word in words())]
+    choices: list[dict[str, object]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    head = {"id": "chatcmpl-benchmark", "object": "chat.completion.chunk", "created": 0, "model": MODEL}
+    return [
+        *(b"data: " + json.dumps({**head, "choices": [choice]}).encode() + b"\n\n" for choice in choices),
+        b"data: [DONE]\n\n",
+    ]
+
+
+def _embedding(value: list[float] | str) -> bytes:
+    item = {"object": "embedding", "index": 0, "embedding": value}
+    usage = {"prompt_tokens": 5, "total_tokens": 5}
+    return json.dumps({"object": "list", "model": MODEL, "data": [item], "usage": usage}).encode()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        kind = _kind_of(self.path, body)
+        parts = chunks(kind)
+        self.send_response(200)
+        self.send_header("content-type", content_type(kind))
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for part in parts:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            if len(parts) > 1:
+                time.sleep(_APART)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
+        """Say nothing."""
+
+
+def _kind_of(path: str, body: dict[str, object]) -> Kind:
+    if path.endswith("/embeddings"):
+        return Kind.EMBEDDINGS if body.get("encoding_format") == "float" else Kind.EMBEDDINGS_BASE64
+    return Kind.STREAMED if body.get("stream") else Kind.CHAT
