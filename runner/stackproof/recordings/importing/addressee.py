@@ -34,6 +34,9 @@ def find(url: str, choices: Choices, *, base: str | None = None) -> tuple[SetupS
     if parts.scheme not in ("http", "https") or not host:
         raise RefusedSource("its URL names no host")
     setup, spec = _chosen(url, host, choices)
+    known = _WELL_KNOWN.match(url)
+    if base is None and known is not None and known.provider == spec.name and not (spec.variable or spec.prefixes):
+        return setup, known  # a provider without a URL of its own is called where everybody calls it
     told = Provider(name=spec.name, variable=spec.variable, prefixes=tuple(_prefixes(url, base, setup, spec)))
     target = Providers((told,)).match(url)
     if target is None or target.provider != spec.name:

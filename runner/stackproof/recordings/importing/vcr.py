@@ -22,7 +22,7 @@ from stackproof.recordings.importing.vcr_interaction import Exchange
 from stackproof.recordings.importing.vcr_owner import Owner
 
 NAME = "vcr"
-SUFFIXES = (".yaml", ".yml", ".json")
+SUFFIXES: tuple[str, ...] = (".yaml", ".yml", ".json")
 
 
 def recognises(source: Source) -> bool:

@@ -42,6 +42,8 @@ def read(raw: Any) -> Exchange:
     method, url = request.get("method"), request.get("uri")
     if not isinstance(method, str) or not method or not isinstance(url, str) or not url:
         raise RefusedSource("its request has no method or no uri")
+    if _host(url) is None:
+        raise RefusedSource("its URL cannot be read")
     headers = _headers(request.get("headers"))
     is_rewritten = "parsed_body" in request and not request.get("body")
     if is_rewritten:
@@ -149,11 +151,12 @@ def _left_out(headers: Mapping[str, str], url: str) -> tuple[str, ...]:
     return tuple(lost)
 
 
-def _host(url: str) -> str:
+def _host(url: str) -> str | None:
+    """Host and port as a URL has them; empty in a relative one, None where it is no URL."""
     try:
         return urlsplit(url).netloc
     except ValueError:
-        return ""
+        return None
 
 
 def _date(value: str | None) -> str | None:
