@@ -71,6 +71,7 @@ def import_(around: Surroundings, /, source: str, into: str | None, dry_run: boo
             overwrite=given["overwrite"],
             dry=dry_run,
             environ=around.environ,
+            suites=where.catalog.suites,
         ),
     )
     report = run.run(followed(found, len(found), "importing"))

@@ -11,7 +11,8 @@ no class is ever taken from a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from stackproof.recorder.canonical import NotPlainJson, parse
@@ -22,6 +23,8 @@ from stackproof.recordings.importing.ogx_file import OgxFile, objects
 
 NAME = "ogx"
 SUFFIXES: tuple[str, ...] = (".json",)
+# Ids are replaced wherever they stand: a shorter one would be found inside other texts.
+_SHORTEST, _LONGEST = 4, 256
 
 
 def recognises(source: Source) -> bool:
@@ -42,13 +45,15 @@ def _call(file: OgxFile, choices: Choices) -> Imported:
     if "payload" in request:
         return ogx_http.passthrough(file, choices)
     endpoint = request.get("endpoint")
+    if not isinstance(endpoint, str) or not endpoint:
+        raise RefusedSource("it names no endpoint")
     if endpoint in ogx_gemini.METHODS:
         return ogx_gemini.call(file, choices)
     if endpoint in ogx_ollama.PATHS:
         return ogx_ollama.call(file, choices)
     if endpoint in ogx_openai.PATHS:
         return ogx_openai.call(file, choices)
-    raise RefusedSource(f"its endpoint is {endpoint!r}, which is not known" if endpoint else "it names no endpoint")
+    raise RefusedSource(f"its endpoint is {endpoint!r}, which is not known")
 
 
 def _file(source: Source, choices: Choices) -> OgxFile:
@@ -61,10 +66,14 @@ def _file(source: Source, choices: Choices) -> OgxFile:
     if "format" in data:
         raise RefusedSource("it is a recording of this project, not of OGX")
     ids = data.get("id_normalization_mapping") or {}
-    if not isinstance(ids, dict) or not all(isinstance(real, str) and real for real in ids.values()):
+    if not isinstance(ids, dict) or not all(isinstance(real, str) for real in ids.values()):
         raise RefusedSource("its id_normalization_mapping is no object of texts")
+    if any(len(real) < _SHORTEST or len(written) > _LONGEST for written, real in ids.items()):
+        raise RefusedSource("its id_normalization_mapping has an id that is too short or too long to be one")
     if ids:
-        data = _with_written_ids({**data, "id_normalization_mapping": {}}, ids)
+        written_of = {real: written for written, real in ids.items()}
+        real_ids = re.compile("|".join(re.escape(real) for real in sorted(written_of, key=len, reverse=True)))
+        data = _replaced(data, lambda text: real_ids.sub(lambda found: written_of[found.group()], text))
     request, response = data.get("request"), data.get("response")
     if not isinstance(request, dict) or not isinstance(response, dict):
         raise RefusedSource("its request or its response is no object")
@@ -86,14 +95,12 @@ def _scope(data: Mapping[str, Any], request: Mapping[str, Any], choices: Choices
     return Scope(name=name, test_id=name)
 
 
-def _with_written_ids(value: Any, ids: Mapping[str, str]) -> Any:
-    """The file as OGX reads it: each real id, wherever it stands, is the written one."""
+def _replaced(value: Any, replace: Callable[[str], str]) -> Any:
+    """The file as OGX reads it: each real id, wherever it stands in a text, is the written one."""
     if isinstance(value, str):
-        for written, real in ids.items():
-            value = value.replace(real, written)
-        return value
+        return replace(value)
     if isinstance(value, list):
-        return [_with_written_ids(item, ids) for item in value]
+        return [_replaced(item, replace) for item in value]
     if isinstance(value, dict):
-        return {key: _with_written_ids(item, ids) for key, item in value.items()}
+        return {key: _replaced(item, replace) for key, item in value.items()}
     return value

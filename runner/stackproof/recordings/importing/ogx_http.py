@@ -19,7 +19,7 @@ _RESULTS = {"low": 3, "medium": 5, "high": 10}  # OGX's search_context_size
 def passthrough(file: OgxFile, choices: Choices) -> Imported:
     """A call over HTTP as OGX passed it on; only the headers are not in the file."""
     method, payload = file.request.get("method"), file.request.get("payload")
-    if not isinstance(method, str) or not method.isalpha():
+    if not isinstance(method, str) or not method.isalpha() or not method.isascii():
         raise RefusedSource("its request has no method")
     setup, target = addressee.find(file.url, choices)
     answer = _passed(file.response)
@@ -39,13 +39,18 @@ def passthrough(file: OgxFile, choices: Choices) -> Imported:
 
 def _passed(response: Mapping[str, Any]) -> ImportedAnswer:
     status, body = response.get("status", 200), response.get("body")
-    if not isinstance(status, int) or isinstance(status, bool):
-        raise RefusedSource("its status is no number")
+    if not isinstance(status, int) or not 100 <= status <= 599:
+        raise RefusedSource("its status is none of HTTP")
     if response.get("is_streaming") is not True:
+        if body is None:
+            raise RefusedSource("its answer is null, and it says of no exception")
         return ImportedAnswer(status=status, headers=JSON, body=compact(body))
     if not isinstance(body, list) or not all(isinstance(line, str) for line in body):
         raise RefusedSource("its answer is a stream without a list of lines")
-    return ImportedAnswer(status=status, headers=SSE, body="".join(f"{line}\n" for line in body).encode())
+    try:
+        return ImportedAnswer(status=status, headers=SSE, body="".join(f"{line}\n" for line in body).encode())
+    except UnicodeEncodeError:
+        raise RefusedSource("its answer has half of a surrogate pair, which no server can send") from None
 
 
 def tool(file: OgxFile, choices: Choices) -> Imported:
@@ -58,8 +63,9 @@ def tool(file: OgxFile, choices: Choices) -> Imported:
     asked: dict[str, Any] = {"api_key": "***", "query": arguments["query"]}  # masked, as the recorder would
     if arguments.get("allowed_domains"):
         asked["include_domains"] = arguments["allowed_domains"]
-    if arguments.get("search_context_size") in _RESULTS:
-        asked["max_results"] = _RESULTS[arguments["search_context_size"]]
+    size = arguments.get("search_context_size")
+    if isinstance(size, str) and size in _RESULTS:
+        asked["max_results"] = _RESULTS[size]
     setup, target = addressee.find(_TAVILY, choices)
     return Imported(
         kind="web search",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -37,6 +38,7 @@ DERIVED = "request and response, from what an SDK was given and what it gave bac
 _WITHOUT_HOST = "__databricks__"  # OGX writes it in the place of a workspace's host
 _A_HOST = "https://workspace.cloud.databricks.com"
 _MESSAGE_LIMIT = 100_000
+_EVENT = re.compile(r"[a-z_]+(\.[a-z_]+)*")
 
 
 def call(file: OgxFile, choices: Choices) -> Imported:
@@ -113,7 +115,9 @@ def _stream(body: Sequence[Any], failed: Mapping[str, Any] | None) -> ImportedAn
     for item in body:
         name = type_of(item) or ""
         if ogx_file.RESPONSE_EVENT.fullmatch(name):
-            kind = str(item[ogx_file.DATA].get("type"))
+            kind = item[ogx_file.DATA].get("type")
+            if not isinstance(kind, str) or not _EVENT.fullmatch(kind):
+                raise RefusedSource("its answer has an event without a name")
             events.append(b"event: " + kind.encode() + b"\ndata: " + compact(item[ogx_file.DATA]) + b"\n\n")
         else:
             events.append(b"data: " + compact(unwrapped(item, ogx_file.CHUNK, ogx_file.COMPLETION)) + b"\n\n")
@@ -131,7 +135,7 @@ def _exception(response: Mapping[str, Any]) -> ImportedAnswer:
     if not isinstance(data, dict):
         raise RefusedSource("it says of an exception and not of which")
     status, body = data.get("status_code"), data.get("body")
-    if data.get("provider") != "openai" or not isinstance(status, int) or isinstance(status, bool) or status < 400:
+    if data.get("provider") != "openai" or not isinstance(status, int) or not 400 <= status <= 599:
         raise RefusedSource(f"its exception is {data.get('type')!r}, which is no answer of a provider")
     whole = _in_message(data.get("message"), body)
     if whole is None:

@@ -6,12 +6,14 @@ gave. Only what our format never keeps is left out (headers off the allow-list, 
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from stackproof.catalog.records import SuiteSpec
 from stackproof.recorder import interaction, recording, redact, rules
 from stackproof.recorder.identity import Identity, describe, digest
 from stackproof.recorder.interaction import Call, Request
@@ -24,12 +26,16 @@ from stackproof.recorder.take import Response
 from stackproof.recordings.importing.answer import response_of
 from stackproof.recordings.importing.imported import Imported, RefusedSource, Source
 from stackproof.recordings.importing.report import Fate
+from stackproof.recordings.query import suites_of
+
+Rules = tuple[Mapping[str, Any], ...]
 
 
 class Place:
     """Takes the calls of one import in their order. Nothing is written when `dry`.
 
     environ: where the values of a setup's secrets are looked up, which must not be in anything that is written.
+    suites: those whose rules say what of a request is compared.
     """
 
     def __init__(
@@ -40,9 +46,11 @@ class Place:
         overwrite: bool = False,
         dry: bool = False,
         environ: Mapping[str, str] | None = None,
+        suites: Mapping[str, SuiteSpec] | None = None,
     ) -> None:
         self._root = root
         self._environ = environ or {}
+        self._suites = suites or {}
         self._integration_root = integration_root
         self._overwrite = overwrite
         self._dry = dry
@@ -52,7 +60,7 @@ class Place:
 
     def put(self, source: Source, item: Imported, form: str) -> Fate:
         """Write one call of `source`, which is of format `form`. RefusedSource says why that cannot be."""
-        call = _call(item)
+        call = _call(item, self._active(item))
         response = response_of(item.answer)
         content = _compose(call, response, item, source, form)
         found = redact.find(content, redact.known_values(item.setup.all_secrets, self._environ))
@@ -66,10 +74,21 @@ class Place:
         essence = sha256(recording.dumps(content["response"]).encode()).hexdigest()
         if essence in takes and not item.repeats:
             return Fate.FOLDED
-        folder = self._root / item.setup.name / folder_of(call.scope.name, self._integration_root)
-        fate = self._write(folder / call.identity.file_name(len(takes) + 1), content)
+        fate = self._write(self._folder(item) / call.identity.file_name(len(takes) + 1), content)
         takes.append(essence)
         return fate
+
+    def _folder(self, item: Imported) -> Path:
+        """Where the recordings of the call's scope lie. A node id comes from a file, and may say anything."""
+        below = folder_of(item.scope.name, self._integration_root)
+        if ".." in below.split("/") or below.startswith("/") or not below.isprintable():
+            raise RefusedSource("its test's path leads out of the folder of recordings, or is none")
+        return self._root / item.setup.name / below
+
+    def _active(self, item: Imported) -> Rules:
+        """The rules of a run that replays it: its setup's, and those of the first suite that its test belongs to."""
+        found = suites_of(item.scope.name, {name: suite.roots for name, suite in self._suites.items()})
+        return item.setup.rules + (self._suites[found[0]].rules if found else ())
 
     def _put_list(self, item: Imported, call: Call, content: Recording) -> Fate:
         """A model list belongs to no scope and has no number: `common/models-<request>-<digest of its ids>.json`."""
@@ -91,18 +110,23 @@ class Place:
         try:
             present = recording.read(str(path))
         except recording.DamagedRecordingError:
-            present = {}
+            present = {}  # also where the path is too long to be read: then it is too long to be written
         if present is not None:
             if present and _same(present, content):
                 return Fate.PRESENT
             if not self._overwrite:
                 raise RefusedSource("another recording is in its place; --overwrite replaces it")
         if not self._dry:
-            recording.write(str(path), content)
+            try:
+                recording.write(str(path), content)
+            except OSError as error:
+                if error.errno != errno.ENAMETOOLONG:
+                    raise
+                raise RefusedSource("its test's path is longer than a path can be") from None
         return Fate.WRITTEN
 
 
-def _call(item: Imported) -> Call:
+def _call(item: Imported, active: Rules) -> Call:
     plain = describe(
         provider=item.target.provider,
         method=item.method,
@@ -111,7 +135,6 @@ def _call(item: Imported) -> Call:
         content_type=item.content_type,
         body=item.body,
     )
-    active: tuple[Any, ...] = item.setup.rules
     form = rules.apply(plain, active) if active else plain
     return Call(
         request=Request(method=item.method, url="", headers={}, body=item.body),

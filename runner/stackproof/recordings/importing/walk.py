@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,10 @@ def _called(name: str, refused: RefusedSource) -> str:
 
 def _read(path: Path, name: str) -> Source:
     try:
-        if path.stat().st_size > SIZE_LIMIT:
+        told = path.stat()
+        if not stat.S_ISREG(told.st_mode):
+            raise RefusedSource("it is no ordinary file")  # a pipe would be waited for, a device has no end
+        if told.st_size > SIZE_LIMIT:
             raise RefusedSource(f"it is larger than {SIZE_LIMIT >> 20} MiB")
         return Source(name=name, raw=path.read_bytes(), path=path)
     except OSError as error:
