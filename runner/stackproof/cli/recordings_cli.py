@@ -16,17 +16,18 @@ from stackproof.recordings import promote as promotion
     cls=CommandGroup,
     elsewhere={
         "check": "stackproof.cli.recordings_check:check",
-        "prune": "stackproof.cli.recordings_prune:prune",
+        "diff": "stackproof.cli.recordings_diff:diff",
         "explain": "stackproof.cli.recordings_explain:explain",
         "find": "stackproof.cli.recordings_find:find",
         "identity": "stackproof.cli.recordings_identity:identity",
+        "import": "stackproof.cli.recordings_import:import_",
         "list": "stackproof.cli.recordings_list:list_",
         "normalize": "stackproof.cli.recordings_normalize:normalize",
+        "prune": "stackproof.cli.recordings_prune:prune",
+        "rekey": "stackproof.cli.recordings_rekey:rekey",
         "rename": "stackproof.cli.recordings_rename:rename",
         "show": "stackproof.cli.recordings_show:show",
-        "diff": "stackproof.cli.recordings_diff:diff",
         "stats": "stackproof.cli.recordings_stats:stats",
-        "import": "stackproof.cli.recordings_import:import_",
     },
 )
 def recordings() -> None:

@@ -18,6 +18,7 @@ from stackproof.recordings.corpus import Entry
 from stackproof.recordings.relocating import Plan, settle
 from stackproof.recordings.renaming import Kind, Renaming, of_names, renamed
 from stackproof.recordings.survey import Survey, doubts, models_of, nothing_found, survey
+from stackproof.recordings.wording import counted
 
 _SHOWN = 20
 
@@ -117,11 +118,12 @@ def _show_finished(what: str, files: int, *, as_json: bool) -> None:
 def _lines(where: Room, renaming: Renaming, plan: Plan, found: Survey) -> Iterator[str]:
     moved = sorted((old, new, files) for (old, new), files in found.scopes.items() if old != new)
     for old, new, files in islice(moved, _SHOWN):
-        yield f"{old}\n  → {new}   {files} file{'s' if files > 1 else ''}"
+        yield f"{old}\n  → {new}   {counted(files, 'file')}"
     if len(moved) > _SHOWN:
         yield f"and {len(moved) - _SHOWN} more; --json names every file"
     if found.requests:
-        yield f"{found.requests} requests ask {renaming.new} from now on; answers still name the model that gave them"
+        asked = counted(found.requests, "request")
+        yield f"{asked} for {renaming.new} from now on; answers still name the model that gave them"
     if found.unfolded:
         yield (
             f"{found.unfolded} of them had been folded by a rule: the digest of the request before it is not kept, "
@@ -138,8 +140,8 @@ def _lines(where: Room, renaming: Renaming, plan: Plan, found: Survey) -> Iterat
 def _summary(plan: Plan, dry_run: bool) -> str:
     setups = {move.source.partition("/")[0] for move in (*plan.moves, *plan.folded)}
     folded = f", {len(plan.folded)} folded into an equal one" if plan.folded else ""
-    moved = f"{len(plan.moves)} files {'would be ' if dry_run else ''}moved"
-    return f"Summary: {moved}{folded} in {len(setups)} setup{'s' if len(setups) > 1 else ''}"
+    moved = f"{counted(len(plan.moves), 'file')} {'would be ' if dry_run else ''}moved"
+    return f"Summary: {moved}{folded} in {counted(len(setups), 'setup')}"
 
 
 def _facts(where: Room, renaming: Renaming, plan: Plan, found: Survey) -> dict[str, object]:

@@ -265,7 +265,7 @@ def test_a_new_name_that_is_not_in_the_project_is_a_warning(
     assert "warning: there is no tests/integration/nowhere.py in this project yet\n" in out
     assert "warning: tests/integration/base/test_a.py defines no test_four\n" in out
     assert "stackproof policy update" in out
-    assert out.endswith("Summary: 1 files would be moved in 1 setup\n")
+    assert out.endswith("Summary: 1 file would be moved in 1 setup\n")
     assert list(tree(tmp_path).values()) == [(TEST, "hi")]
 
 
