@@ -43,13 +43,16 @@ _SAME, _DIFFERENT = 0, 1
 @recording_dir_option
 @click.pass_obj
 def diff(around: Surroundings, /, sides: tuple[str, ...], between: str | None, **given: Any) -> int:
-    """Say what changed in meaning: requests by JSON path, answers by text, tool calls, finish reason, status, usage.
+    """Say what changed in meaning.
+
+    Requests are compared by JSON path; answers by text, tool calls, finish reason, status, model, usage and events.
 
     A and B are two recordings, two folders, or two setups; REV:PATH is a recording as it was in git, and A alone is
     compared with its last commit. --git writes Markdown for a comment on a pull request.
 
     \b
-    Exit codes: 0 equal in meaning, 1 different (with --git only after --exit-code), 2 trouble.
+    Exit codes: 0 equal in meaning, 1 different, 2 trouble.
+    With --git, 1 only where --exit-code asks for it.
     """
     where = room(around, given["recording_dir"])
     if between is not None:
@@ -113,14 +116,18 @@ def _file(where: Room, word: str, stack: ExitStack) -> tuple[Path, str]:
         found = lookup.one(word, where.root, where.project)
         return found, where.short(found)
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stackproof-diff-")))
+    for place in (where.project / path, where.root / path):
+        then = gitrange.file_at(where.project, place, revision, scratch)
+        if then is not None:
+            return then, word
     try:
-        return gitrange.file_at(where.project, where.root, revision, path, scratch), word
+        now = lookup.one(path, where.root, where.project)  # a prefix is looked up among the files that are there now
     except UsageError:
-        # A prefix is looked up among the files that are there now.
-        now = lookup.one(path, where.root, where.project)
-        return gitrange.file_at(
-            where.project, where.root, revision, str(now), scratch
-        ), f"{revision}:{where.short(now)}"
+        now = None
+    then = None if now is None else gitrange.file_at(where.project, now, revision, scratch)
+    if now is None or then is None:
+        raise UsageError(f"{path} does not exist in {revision}", hint="REV:PATH takes a path below the project")
+    return then, f"{revision}:{where.short(now)}"
 
 
 def _folders(where: Room, old: Path, new: Path, given: dict[str, Any]) -> int:
@@ -175,7 +182,7 @@ def _git(where: Room, between: str, given: dict[str, Any]) -> int:
         summary.take(pairing.changes(old.narrowed(asked), new.narrowed(asked)))
     # A name is new when no file held it before, not even one that did not change.
     models, providers = (
-        [name for name in summary.new_names(names) if not gitrange.has_text(span, where.root, f'"{key}": "{name}"')]
+        [name for name in summary.new_names(names) if not gitrange.knew(span, where.root, key, name)]
         for key, names in (("model", summary.models), ("provider", summary.providers))
     )
     if given["as_json"]:

@@ -39,7 +39,7 @@ _DIGITS = 6  # of either half of a name: enough for `show`, as a rule
 @recording_dir_option
 @click.pass_obj
 def list_(around: Surroundings, /, sort: str, as_json: bool, recording_dir: str | None, **given: Any) -> int:
-    """List recordings: whose they are, what was asked of whom, and what came back.
+    """List recordings, a line for each.
 
     On a terminal the lines are cut to its width and begin with the first digits of the file's name; elsewhere they are
     whole and begin with its path.

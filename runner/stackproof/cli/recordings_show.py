@@ -20,7 +20,9 @@ from stackproof.recordings.wording import json_text
 @recording_dir_option
 @click.pass_obj
 def show(around: Surroundings, /, recordings: tuple[str, ...], recording_dir: str | None, **form: bool) -> int:
-    """Show recordings: whose they are, what was asked, what was answered, and where that came from.
+    """Show what was asked and what was answered.
+
+    Beside it stand whose recording it is, the rules that acted on it, and where it came from.
 
     RECORDING is a path, a file name, or the first digits of a name or of a request's digest.
     """

@@ -26,7 +26,10 @@ from stackproof.recordings.wording import counted, json_text, one_line, size
 @recording_dir_option
 @click.pass_obj
 def stats(around: Surroundings, /, by: tuple[str, ...], as_json: bool, recording_dir: str | None, **given: Any) -> int:
-    """Count recordings by setup, suite, endpoint, model, age and where they came from."""
+    """Count recordings by what they are.
+
+    The tables are of setups, suites, providers, endpoints, models, status, age, and where the answers came from.
+    """
     where = room(around, recording_dir)
     asked = query(where, given)
     kinds = [By(kind) for kind in dict.fromkeys(by)] or list(By)

@@ -56,6 +56,9 @@ _VECTORS = ("data", "embeddings", "embedding")
 _TOLD_PATHS = {wire: re.compile(rf"(?:{below})(?:[.\[].*)?|{whole}") for wire, (below, whole) in _TOLD.items()}
 
 
+_EVENTS = "events"
+
+
 class Kind(StrEnum):
     """What became of a recording, by what matters most first."""
 
@@ -105,8 +108,8 @@ class Difference:
 
     @property
     def answer_changed(self) -> bool:
-        """Whether the answer says another thing."""
-        return bool(self.texts or self.answer or self.rest)
+        """Whether the answer says another thing; the same in more or fewer events is no other thing."""
+        return bool(self.texts or self.rest or any(item.path != _EVENTS for item in self.answer))
 
     @property
     def kind(self) -> Kind:
@@ -169,7 +172,7 @@ def _facts(said: Meaning, says: Meaning) -> Iterator[Field]:
         ("finish reason", said.finish, says.finish),
         ("model", said.model, says.model),
         ("streamed", said.is_streaming, says.is_streaming),
-        ("events", said.events, says.events),
+        (_EVENTS, said.events, says.events),
         ("read to the end", said.complete, says.complete),
         ("embeddings", shown_vectors(said.vectors), shown_vectors(says.vectors)),
         ("body", said.binary and said.binary.digest, says.binary and says.binary.digest),
@@ -233,6 +236,9 @@ def _without_vectors(data: Any) -> Any:
 
 def _other(before: Recording, after: Recording) -> Iterator[str]:
     old, new = before["response"], after["response"]
+    counts = [len(side["events"]) for side in (old, new) if "events" in side]
+    if len(counts) == 2 and counts[0] != counts[1]:
+        yield f"number of events ({counts[0]} → {counts[1]})"
     if _without_cuts(old.get("events")) != _without_cuts(new.get("events")) or old.get("body") != new.get("body"):
         yield "ids and pieces of the answer"
     if old.get("cut") != new.get("cut") or _cuts(old.get("events")) != _cuts(new.get("events")):

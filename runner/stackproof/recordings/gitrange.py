@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -39,7 +40,7 @@ def resolve(project: Path, text: str) -> Range:
     first, dots, second = _split(text)
     before = _commit(top, first or "HEAD")
     if not dots:
-        return Range(top=top, before=before, after=None, names=(first, "the working tree"))
+        return Range(top=top, before=before, after=None, names=(first or "HEAD", "the working tree"))
     after = _commit(top, second or "HEAD")
     if dots == "...":
         base = _run(top, "merge-base", before, after)
@@ -86,24 +87,26 @@ def sides(between: Range, root: Path) -> Iterator[tuple[Side, Side]]:
         yield Side(root=old, names=tuple(befores)), Side(root=new, names=tuple(afters))
 
 
-def has_text(between: Range, root: Path, text: str) -> bool:
-    """Whether any recording below `root` held this text before."""
-    place = _below(root, between.top)
-    found = _run(between.top, "grep", "-q", "-F", "-e", text, between.before, "--", place)
+def knew(between: Range, root: Path, key: str, name: str) -> bool:
+    """Whether any recording below `root` had this value under this key before."""
+    text = f'"{key}": {json.dumps(name, ensure_ascii=False)}'
+    found = _run(between.top, "grep", "-q", "-F", "-e", text, between.before, "--", _below(root, between.top))
     return found is not None
 
 
-def file_at(project: Path, root: Path, revision: str, path: str, into: Path) -> Path:
-    """Copy `path` (below the project) as it was at `revision` into `into`, side file too. UsageError if it was not."""
+def file_at(project: Path, path: Path, revision: str, into: Path) -> Path | None:
+    """Copy `path` as it was at `revision` into `into`, its side file too; None where it was not there.
+
+    UsageError for a revision that is not known.
+    """
     top = _top(project)
     commit = _commit(top, revision)
-    for wanted in (project / path, root / path, top / path):
-        place = os.path.relpath(wanted.absolute(), top)
-        if not place.startswith("..") and _run(top, "cat-file", "-e", f"{commit}:{place}") is not None:
-            folder, _, name = place.rpartition("/")
-            _copy(top, commit, folder or ".", [name], into)
-            return into / name
-    raise UsageError(f"{path} does not exist in {revision}", hint="REV:path takes a path below the project")
+    place = os.path.relpath(path.absolute(), top)
+    if place.startswith("..") or _run(top, "cat-file", "-e", f"{commit}:{place}") is None:
+        return None
+    folder, _, name = place.rpartition("/")
+    _copy(top, commit, folder or ".", [name], into)
+    return into / name
 
 
 def _changed(between: Range, place: str) -> tuple[list[str], list[str]]:

@@ -12,7 +12,8 @@ LINES = 40
 _WIDTH = 400  # characters of a line that are shown
 _WORDY = 40  # a line shorter than that is read faster whole
 _AROUND = 6  # words kept before and after a change
-_MOST = 20_000  # words or characters past which a comparison would take too long
+_MOST_LINES = 1_000  # past that, and past so many characters of a line, finding what fits would take seconds
+_MOST = 10_000
 
 
 def text_diff(before: str, after: str, *, limit: int = LINES) -> list[str]:
@@ -21,8 +22,15 @@ def text_diff(before: str, after: str, *, limit: int = LINES) -> list[str]:
     A line that has become another similar one is one line with `[-old-]` and `{+new+}` in it.
     """
     old, new = plain(before).split("\n"), plain(after).split("\n")
-    if max(len(old), len(new)) > _MOST:
-        return [f"- {len(old):,} lines", f"+ {len(new):,} lines"]
+    same = next(
+        (n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
+    )
+    start = max(same - 1, 0)
+    old, new = old[start:], new[start:]
+    if max(len(old), len(new)) > _MOST_LINES:
+        # What comes first differs; where the texts meet again is not looked for.
+        found = [f"{mark} {shortened(line, _WIDTH)}" for mark, side in (("-", old), ("+", new)) for line in side[1:6]]
+        return [*found, f"  … {len(old):,} lines have become {len(new):,}"]
     found = list(_lines(old, new))
     left = len(found) - limit
     return found if left <= 0 else [*found[:limit], f"  … {left} more lines"]

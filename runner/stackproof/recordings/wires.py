@@ -26,6 +26,8 @@ def read(draft: Draft, value: Any) -> None:
         return
     if value.get("error") or value.get("type") == "error":
         draft.error = error_of(value)
+    if value.get("type") == "ping":  # sent while the model is silent
+        return
     reader = _reader_of(value)
     if reader is None:
         if not draft.error:

@@ -77,6 +77,21 @@ def test_a_field_that_no_fact_stands_for_is_still_a_change() -> None:
     assert found.kind is Kind.DRIFT
 
 
+def test_the_same_words_in_other_pieces_mean_the_same() -> None:
+    def streamed(*pieces: str) -> dict[str, Any]:
+        made = content()
+        chunks = [
+            {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": p}}]} for p in pieces
+        ]
+        made["response"] |= {"framing": "sse", "is_streaming": True, "events": [{"data": chunk} for chunk in chunks]}
+        return made
+
+    found = compare(streamed("Par", "is."), streamed("P", "ar", "is."))
+    assert found.kind is Kind.BYTES
+    assert found.other[0] == "number of events (2 → 3)"
+    assert compare(streamed("Par", "is."), streamed("L", "y", "on.")).kind is Kind.DRIFT
+
+
 def test_words_are_marked_in_long_lines_and_lines_in_short_ones() -> None:
     line = "The capital of {} is a large city in the north of the country."
     assert text_diff(line.format("France"), line.format("Spain")) == [
@@ -219,7 +234,8 @@ def test_a_long_report_stays_within_a_comment_and_says_what_it_leaves_out(
         (["--git", "nowhere"], "git does not know the revision 'nowhere'"),
         (["--git", "--output=x..HEAD"], "git does not know the revision '--output=x'"),
         (["--git", "HEAD", "a", "b"], "--git takes no A and B"),
-        (["HEAD:recordings/none.json", "1.json"], "there is no recording"),
+        (["HEAD:recordings/none.json", "1.json"], "recordings/none.json does not exist in HEAD"),
+        (["nowhere:recordings/none.json", "1.json"], "git does not know the revision 'nowhere'"),
         ([], "diff compares two"),
     ],
 )
