@@ -64,9 +64,13 @@ def explain(
 
 
 def _is_file(what: str, where: Room) -> bool:
+    if not what.strip():
+        raise UsageError("what is to be explained?", hint="name a file or a test: stackproof recordings explain FILE")
     if "::" in what or "*" in what:
         return False
-    return what.endswith(".json") or (bool(_FILE.fullmatch(Path(what).name)) and not (where.project / what).is_dir())
+    if (where.project / what).is_dir():  # a folder of tests is one of many tests, and one of recordings a mistake
+        return (where.project / what).resolve().is_relative_to(where.root.resolve())
+    return what.endswith(".json") or bool(_FILE.fullmatch(Path(what).name))
 
 
 def lines(where: Room, one: Explained, *, full: bool) -> Iterator[str]:

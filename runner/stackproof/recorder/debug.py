@@ -108,6 +108,11 @@ class Trace:
             how += ", which belongs to no provider"
         self._tell(how, [] if owner is None else _whose(owner))
 
+    def connection(self, what: str, where: str) -> None:
+        """A connection that belongs to no call that the recorder has seen: `blocked` in replay, else `not recorded`."""
+        owner = scope.current()
+        self._tell(f"{what}: a connection to {where}", [] if owner is None else _whose(owner))
+
     def promoted(self, owner: Scope, path: str, *, changed: bool) -> None:
         """A staged recording is in its place now."""
         self._tell("promoted" if changed else "promoted, equal to what was there", [*_whose(owner), ("file", path)])

@@ -134,6 +134,8 @@ def _check(brain: Brain | None, host: Any, port: int | None, *, asked_for: Any =
             unseen = not _is_loopback(host) or brain.providers.is_provider_host("127.0.0.1", port)
             if unseen and not announce.is_announced():
                 brain.ledger.note("calls", {"kind": "unseen", "host": host, "port": port, **_whose()})
+                if brain.store.trace is not None:
+                    brain.store.trace.connection("not recorded", f"{host}:{port}")
         case Mode.LIVE:
             pass
 
@@ -197,6 +199,8 @@ def _refuse(brain: Brain, host: str, port: Any) -> None:
         "  nothing may leave the process in replay; a provider is replayed when its URL is known to the setup "
         f"(`providers`) and called through {LIBRARIES}"
     )
+    if brain.store.trace is not None:
+        brain.store.trace.connection("blocked", where)
     brain.ledger.note("misses", {**whose, "kind": "network", "message": text, "request": None})
     brain.ledger.note("calls", {"kind": "missed", "reason": "network", "host": where, **whose})
     raise NetworkBlockedError(text)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stackproof.evidence import jsonfile
-from stackproof.recorder.identity import Form, digest
+from stackproof.recorder.identity import Form, Identity, digest
 from stackproof.recorder.miss import differences, form_of
+from stackproof.recorder.scope import Scope
 from stackproof.recorder.store import parse_name
 from stackproof.recordings import observed, proposing
 from stackproof.recordings.corpus import Entry
@@ -18,6 +20,7 @@ from stackproof.recordings.proposing import Proposal
 from stackproof.recordings.query import is_below, is_of, owner_of
 
 Line = Mapping[str, Any]
+_NUMBER = re.compile(r"(?:asked for number|call) (\d+)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +38,8 @@ class Seen:
 class Unmet:
     """One miss. message: as the run gave it. times: how often it came. nearest: the recording of the same scope and
     setup that differs least, None where the miss is not about that; proposal: how, and what could be done about it.
-    same: another scope that has this very request recorded, where this one has nothing.
+    same: another scope that has this very request recorded, where this one has nothing. since: the recording that
+    answers it now, as it came or was moved after that run.
     """
 
     seen: Seen
@@ -47,6 +51,7 @@ class Unmet:
     nearest: Entry | None = None
     proposal: Proposal | None = None
     same: str | None = None
+    since: Entry | None = None
 
     @property
     def command(self) -> str | None:
@@ -126,7 +131,8 @@ def _unmet(seen: Seen, line: Line, *, times: int, entries: Sequence[Entry]) -> U
     kind = str(line.get("kind"))
     nearest: tuple[Entry, Proposal] | None = None
     beside = [entry for entry in entries if entry.setup == seen.setup and entry.content is not None]
-    if form is not None and kind == "no-match":
+    since = None if form is None else _answer(form, scope, _asked_for(line), beside)
+    if form is not None and kind == "no-match" and since is None:
         nearest = _nearest(form, [entry for entry in beside if entry.scope == scope])
     return Unmet(
         seen=seen,
@@ -137,8 +143,20 @@ def _unmet(seen: Seen, line: Line, *, times: int, entries: Sequence[Entry]) -> U
         times=times,
         nearest=None if nearest is None else nearest[0],
         proposal=None if nearest is None else nearest[1],
-        same=_same(form, beside) if form is not None and kind == "nothing-recorded" else None,
+        same=_same(form, beside) if form is not None and kind == "nothing-recorded" and since is None else None,
+        since=since,
     )
+
+
+def _asked_for(line: Line) -> int:
+    """The number among equal requests that had no recording, which only the message tells."""
+    found = _NUMBER.search(str(line.get("message")))
+    return int(found[1]) if found else 1
+
+
+def _answer(form: Form, scope: str, number: int, entries: Sequence[Entry]) -> Entry | None:
+    name = Identity(scope=Scope(name=scope).digest, request=digest(form)).file_name(number)
+    return next((entry for entry in entries if entry.path.name == name), None)
 
 
 def _same(form: Form, entries: Sequence[Entry]) -> str | None:

@@ -78,6 +78,16 @@ def test_a_server_is_told_apart_and_its_standard_output_stays_its_own(project: A
     assert "looked in   recordings/probe: found" in replayed
 
 
+def test_a_connection_beside_every_call_is_told_as_blocked(project: Any) -> None:
+    project.test(
+        "import socket\n"
+        "def test_one(ask):\n    with pytest.raises(OSError):\n        socket.create_connection(('192.0.2.1', 81), 1)\n"
+    )
+    project.pytest("replay", STACKPROOF_DEBUG="1")
+    told = next(block for block in blocks(log_of(project).read_text()) if "blocked" in block)
+    assert "] blocked: a connection to 192.0.2.1:81\n    scope       tests/integration/test_it.py::test_one" in told
+
+
 def test_a_secret_is_told_by_nobody(project: Any) -> None:
     project.test("def test_one(ask):\n    ask('my key is a-key-of-the-probe, really')\n")
     ended = project.pytest("replay", STACKPROOF_DEBUG="1")

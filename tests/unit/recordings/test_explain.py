@@ -147,6 +147,9 @@ def test_a_damaged_file_and_a_file_that_is_not_there_are_one_sentence(book: Any)
     assert (said.code, said.out) == (2, "")
     assert "cannot be read as a recording" in said.err
     assert book.say("explain", "nothing.json").code == 2
+    for what in (" ", "recordings/ollama"):
+        said = book.say("explain", what)
+        assert (said.code, said.out) == (2, ""), said
 
 
 def test_a_file_that_does_not_lie_among_the_recordings(book: Any) -> None:
@@ -218,6 +221,19 @@ def test_a_renamed_test_is_told_the_command_that_moves_its_recordings(book: Any)
     assert said.code == 6
     assert f"  if it was renamed: stackproof recordings rename {TEST} {new}\n" in said.out
     assert book.say("explain", new, "--json").json["misses"][0]["same_request"] == TEST
+
+
+def test_a_miss_that_was_recorded_since_is_none_any_more(book: Any) -> None:
+    book.record(TEST, HELLO)
+    other = {"say": "goodbye"}
+    book.replay(TEST, HELLO, HELLO, other)
+    assert book.say("explain", TEST).code == 6
+    book.record(TEST, HELLO, HELLO, other, run="aaaaaa2")
+    (book.root / ".stackproof/runs/aaaaaa2").rename(book.root / "elsewhere")
+    said = book.say("explain", TEST)
+    assert said.code == 0, said
+    assert said.out.count("there is one since: recordings/ollama/base/") == 2
+    assert "record it" not in said.out
 
 
 def test_other_kinds_of_misses_are_told_as_the_run_told_them(book: Any) -> None:
