@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
+_SETUPS = "stacks/setups.yaml"
 _FILES = {
-    "stacks/setups.yaml": """
+    _SETUPS: """
 probe:
   description: A provider that a test has started
   env: {PROBE_URL: "http://127.0.0.1:9/v1"}
@@ -197,3 +198,27 @@ def test_recordings_follow_a_test_a_file_a_parameter_and_a_model(project: Projec
     assert not project.replay(), "m-1-mini is another model"
     project.repair("rename", "--model", "m-1-mini", "m-2-mini")
     assert project.replay()
+
+
+def test_what_an_sdk_adds_is_accepted_once_and_replays_from_then_on(project: Project) -> None:
+    project.edit('"say": say}', '"say": say, "max_completion_tokens": 100}')
+    assert not project.replay()
+    said = project.repair("rekey", "--run", "last", code=6)
+    assert "body.json.max_completion_tokens  nothing → 100, " in said
+    for _ in range(2):
+        # The first miss ends a test: what it would have asked then is missed by the next run.
+        if project.replay():
+            break
+        project.repair("rekey", "--run", "last", "--accept", "body.json.max_completion_tokens")
+    assert project.replay()
+
+
+def test_a_new_rule_of_the_setup_is_put_on_what_is_recorded(project: Project) -> None:
+    project.edit('"say": say}', '"say": say, "stream_options": None}')
+    project.record()
+    project.edit("  description: A provider", "  rules: [{name: bedrock}]\n  description: A provider", _SETUPS)
+    assert not project.replay()
+    assert project.repair("rekey").endswith("Summary: 7/7 files re-keyed\n")
+    assert project.replay()
+    project.edit(', "stream_options": None', "")
+    assert project.replay(), "the rule makes both equal"
