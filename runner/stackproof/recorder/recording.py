@@ -40,8 +40,11 @@ class DamagedRecordingError(Exception):
     """A file that is no recording: unreadable, cut short, or of an unknown format. The message names the file."""
 
 
-def read(path: str) -> Recording | None:
-    """The recording at `path`; None when there is no such file; DamagedRecordingError when it is something else."""
+def read(path: str, again: int = 2) -> Recording | None:
+    """The recording at `path`; None when there is no such file; DamagedRecordingError when it is something else.
+
+    again: how often to look anew where its side file is gone, since another process may just have replaced both.
+    """
     try:
         data = _read_json(_content(path).decode("utf-8"))
         if isinstance(data, dict):
@@ -49,6 +52,8 @@ def read(path: str) -> Recording | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
+        if again and isinstance(error, sidefile.SideFileError):
+            return read(path, again - 1)
         raise DamagedRecordingError(f"{path} cannot be read as a recording: {error}") from None
     if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
         raise DamagedRecordingError(f"{path} has format {data['format']!r}; this version reads format {FORMAT}")
@@ -126,7 +131,9 @@ def write(path: str, recording: Recording) -> bool:
     except DamagedRecordingError:
         present = None
     if present is not None and is_equal(present, recording):
-        _remove_stale(path, present)
+        if _is_large(present):
+            with sidefile.held(path), contextlib.suppress(DamagedRecordingError):
+                sidefile.remove_stale(path, read(path) or present)  # by now it may be another's
         return False
     put(path, recording, present)
     return True
@@ -139,6 +146,15 @@ def put(path: str, recording: Recording, before: Recording | None = None) -> Non
     """
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
+    if not _is_large(recording) and (before is None or not _is_large(before)):
+        _put(folder, path, recording)
+        return
+    with sidefile.held(path):
+        _put(folder, path, recording)
+        sidefile.remove_stale(path, recording)
+
+
+def _put(folder: str, path: str, recording: Recording) -> None:
     # Random, as process ids repeat: every container has its process 1, and a killed one leaves its file behind.
     temporary = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}.tmp")
     try:
@@ -150,8 +166,6 @@ def put(path: str, recording: Recording, before: Recording | None = None) -> Non
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    if before is not None:
-        _remove_stale(path, recording, before)
 
 
 def is_equal(one: Recording, other: Recording) -> bool:
@@ -159,12 +173,9 @@ def is_equal(one: Recording, other: Recording) -> bool:
     return _essence(one) == _essence(other)
 
 
-def _remove_stale(path: str, written: Recording, before: Recording | None = None) -> None:
-    """Remove side files that the recording no longer names; where none was large there are none to look for."""
-    if any(
-        found is not None and sidefile.large(found["response"].get("body")) is not None for found in (written, before)
-    ):
-        sidefile.remove_stale(path, written)
+def _is_large(recording: Recording) -> bool:
+    """Whether its body lies beside it; where none did there is none to look for."""
+    return sidefile.large(recording["response"].get("body")) is not None
 
 
 def remove(path: str) -> None:
@@ -172,9 +183,13 @@ def remove(path: str) -> None:
     present = None
     with contextlib.suppress(DamagedRecordingError):
         present = read(path)
-    with contextlib.suppress(FileNotFoundError):  # another process removed it at the same time
-        os.unlink(path)
-    if present is None or sidefile.large(present["response"].get("body")) is not None:
+    if present is not None and not _is_large(present):
+        with contextlib.suppress(FileNotFoundError):  # another process removed it at the same time
+            os.unlink(path)
+        return
+    with sidefile.held(path):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
         sidefile.remove(path)
 
 

@@ -7,8 +7,10 @@ so that whoever moves or removes a recording knows what belongs to it, and ends 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 from binascii import a2b_base64
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -18,6 +20,26 @@ _ENDING = ".bin"
 
 class SideFileError(ValueError):
     """A side file that is missing, has another content than its name says, or a name that leads elsewhere."""
+
+
+@contextlib.contextmanager
+def held(path: str) -> Iterator[None]:
+    """Keep others from changing what lies beside recordings in the folder of `path`, while the block does.
+
+    A side file is there before the recording that names it, and whoever writes or removes the same recording just then
+    would take it for a leftover. The lock is the folder's own, so no file is left of it, and goes with its holder.
+    """
+    try:
+        handle = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield  # no folder, and nothing in it
+        return
+    try:
+        with contextlib.suppress(OSError):  # a file system that has no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def put_out(path: str, recording: dict[str, Any]) -> dict[str, Any]:
