@@ -6,7 +6,6 @@ gave. Only what our format never keeps is left out (headers off the allow-list, 
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Mapping
 from hashlib import sha256
@@ -28,6 +27,8 @@ from stackproof.recordings.importing.imported import Imported, RefusedSource, So
 from stackproof.recordings.importing.report import Fate
 from stackproof.recordings.query import suites_of
 
+# Bytes that a file system takes in a path below the folder, and in one name of it.
+_PATH, _NAME = 1000, 255
 Rules = tuple[Mapping[str, Any], ...]
 
 
@@ -81,7 +82,9 @@ class Place:
     def _folder(self, item: Imported) -> Path:
         """Where the recordings of the call's scope lie. A node id comes from a file, and may say anything."""
         below = folder_of(item.scope.name, self._integration_root)
-        if ".." in below.split("/") or below.startswith("/") or not below.isprintable():
+        parts = below.split("/")
+        is_path = below.isprintable() and len(below.encode()) <= _PATH and max(len(x.encode()) for x in parts) <= _NAME
+        if ".." in parts or below.startswith("/") or not is_path:
             raise RefusedSource("its test's path leads out of the folder of recordings, or is none")
         return self._root / item.setup.name / below
 
@@ -110,19 +113,14 @@ class Place:
         try:
             present = recording.read(str(path))
         except recording.DamagedRecordingError:
-            present = {}  # also where the path is too long to be read: then it is too long to be written
+            present = {}
         if present is not None:
             if present and _same(present, content):
                 return Fate.PRESENT
             if not self._overwrite:
                 raise RefusedSource("another recording is in its place; --overwrite replaces it")
         if not self._dry:
-            try:
-                recording.write(str(path), content)
-            except OSError as error:
-                if error.errno != errno.ENAMETOOLONG:
-                    raise
-                raise RefusedSource("its test's path is longer than a path can be") from None
+            recording.write(str(path), content)
         return Fate.WRITTEN
 
 
