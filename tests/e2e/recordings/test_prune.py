@@ -1,0 +1,300 @@
+"""A project whose tests come and go: check names what nobody asks for, prune removes it, a strict run still passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_SETUP = """
+{name}:
+  description: A provider that a test has started
+  env: {{PROBE_URL: "http://127.0.0.1:9/v1"}}
+  providers: {{probe: {{variable: PROBE_URL}}}}
+"""
+_FILES = {
+    "stacks/setups.yaml": _SETUP.format(name="probe") + _SETUP.format(name="other"),
+    "stacks/tiny/stack.yaml": """
+description: An application of one path
+modes: [library]
+python_path: ["."]
+app: tiny_app:create_app
+""",
+    "stacks/tiny/tiny_app.py": """
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+
+def create_app():
+    return Starlette(routes=[Route("/v1/health", lambda request: PlainTextResponse("OK"))])
+""",
+    "tests/suites.yaml": """
+suites:
+  base: {description: All there is, roots: [tests/integration], default_setup: probe}
+""",
+    "pyproject.toml": '[tool.stackproof]\nsuite = "base"\nstack_config = "library:tiny"\n',
+    "pytest.ini": "[pytest]\nmarkers = slow: takes long\n",
+}
+_HEAD = """
+import os
+
+import httpx2
+import pytest
+
+
+def ask(say):
+    answer = httpx2.post(os.environ["PROBE_URL"] + "/answers", json={"say": say}, trust_env=False)
+    answer.raise_for_status()
+    return answer.json()["text"]
+
+
+@pytest.fixture(scope="session")
+def greeting():
+    return ask("good morning")
+
+
+"""
+_STAYS = "def test_stays(greeting):\n    assert ask('stays')\n\n\n"
+_GOES = "def test_goes():\n    assert ask('goes')\n\n\n"
+_SIZE = (
+    "@pytest.mark.parametrize('size', ['small', '{large}'])\ndef test_size(size):\n    assert ask('how large?')\n\n\n"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Project:
+    """A project in a folder of its own."""
+
+    root: Path
+    url: str
+
+    def tests(self, *parts: str) -> None:
+        """Write the file of tests."""
+        path = self.root / "tests/integration/test_it.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_HEAD + "".join(parts))
+
+    def do(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A stackproof command in a shell of its own."""
+        outer = ("STACKPROOF_", "PYTEST_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(outer) and name != "CI"}
+        return subprocess.run(
+            [sys.executable, "-m", "stackproof", *arguments],
+            cwd=self.root,
+            env={**kept, "PROBE_URL": self.url, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def run(self, *arguments: str, code: int = 0) -> None:
+        """A run that ends with `code`."""
+        ended = self.do("run", *arguments)
+        assert ended.returncode == code, ended.stdout + ended.stderr
+
+    def record(self, *arguments: str) -> None:
+        """Record everything anew."""
+        self.run("--inference-mode", "record", *arguments)
+
+    def check(self, *arguments: str, code: int) -> dict[str, Any]:
+        """What check found."""
+        ended = self.do("recordings", "check", "--json", *arguments)
+        assert ended.returncode == code, ended.stdout + ended.stderr
+        facts: dict[str, Any] = json.loads(ended.stdout)
+        return facts
+
+    def prune(self, *arguments: str) -> list[tuple[str, str]]:
+        """(kind, test without its path) of what was removed, or would be."""
+        ended = self.do("recordings", "prune", "--json", *arguments)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return [(one["kind"], _short(one["test"])) for one in json.loads(ended.stdout)["removed"]]
+
+    def kept(self, setup: str = "probe") -> list[str]:
+        """What each recording was asked, in order."""
+        files = (self.root / "recordings" / setup).rglob("*.json")
+        return sorted(json.loads(path.read_text())["request"]["body"]["json"]["say"] for path in files)
+
+
+def _short(test: str) -> str:
+    return test.rpartition("::")[2]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """A fresh project, and its provider."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            raw = json.dumps({"text": f"an answer to {body['say']}"}).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    for name, text in _FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield Project(root=tmp_path, url=f"http://127.0.0.1:{server.server_address[1]}/v1")
+        server.shutdown()
+        thread.join(5)
+
+
+def test_recordings_of_a_deleted_test_are_named_listed_and_removed(project: Project) -> None:
+    project.tests(_STAYS, _GOES)
+    project.record()
+    assert project.kept() == ["goes", "good morning", "stays"]
+    project.run("--strict")
+    assert project.check(code=0)["used"] == 3
+    project.tests(_STAYS)
+
+    (found,) = project.check(code=6)["findings"]
+    assert (found["kind"], _short(found["test"]), found["what"]) == ("deleted", "test_goes", "its test is gone")
+    assert found["next"] == "stackproof recordings prune --dry-run"
+    assert project.prune("--dry-run") == [("deleted", "test_goes")]
+    assert project.kept() == ["goes", "good morning", "stays"]
+
+    ended = project.do("recordings", "prune")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[0] == "tests/integration/test_it.py::test_goes: its test is gone"
+    assert "1 file removed of 1 test" in ended.stdout
+    assert project.kept() == ["good morning", "stays"]
+    project.run("--strict")
+    assert project.prune() == []
+    assert project.check(code=0)["used"] == 2
+
+
+def test_nothing_is_removed_when_the_tests_cannot_be_collected(project: Project) -> None:
+    project.tests(_STAYS, _GOES)
+    project.record()
+    project.run()
+    project.tests("import nothing_of_that_name\n", _STAYS)
+    ended = project.do("recordings", "prune")
+    assert ended.returncode == 2
+    assert "tests/integration/test_it.py cannot be collected: ModuleNotFoundError" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    told = project.check(code=0)
+    assert "deleted tests were not looked for" in told["notes"][0]
+
+    (project.root / "tests/integration/test_it.py").write_text("")
+    ended = project.do("recordings", "prune")
+    assert ended.returncode == 2
+    assert "no test was collected below tests/integration" in ended.stderr
+    (project.root / "tests/integration/conftest.py").write_text("raise RuntimeError('no database')\n")
+    ended = project.do("recordings", "prune")
+    assert ended.returncode == 2
+    assert "cannot be collected" in ended.stderr
+    assert "no database" in ended.stderr
+    assert project.kept() == ["goes", "good morning", "stays"]
+
+
+def test_what_a_passing_test_no_longer_asks_for_is_unused_once_a_run_has_shown_it(project: Project) -> None:
+    project.tests(_STAYS.replace("assert ", "assert ask('more') and "), _GOES)
+    project.record()
+    assert project.check(code=0)["used"] == 4, "what has just been recorded is used"
+    project.tests(_STAYS, _GOES)
+    ended = project.do("recordings", "prune")
+    assert ended.returncode == 2
+    assert "was not seen to run from the recordings of probe as they are now" in ended.stderr
+    assert "stackproof run --suite base --setup probe" in ended.stderr
+
+    for run in (project.root / ".stackproof/runs").iterdir():
+        run.rename(project.root / f"gone-{run.name}")  # as if somebody else had recorded
+    project.run("--pattern", "test_stays")
+    assert [one["kind"] for one in project.check(code=6)["findings"]] == ["unused"]
+    assert project.do("recordings", "prune").returncode == 2, "a part of the suite is not the suite"
+    project.run("--workers", "2")
+    assert project.prune() == [("unused", "test_stays")]
+    assert project.kept() == ["goes", "good morning", "stays"]
+    project.run("--strict")
+
+
+def test_what_no_run_has_shown_stays(project: Project) -> None:
+    slow = "@pytest.mark.slow\ndef test_slow(quiet):\n    assert ask('slow')\n\n\n"
+    quiet = "@pytest.fixture(scope='module')\ndef quiet():\n    return ask('quiet')\n\n\n"
+    skipped = "def test_skipped():\n    assert ask('skipped')\n\n\n"
+    project.tests(_STAYS, quiet, slow, skipped)
+    project.record()
+    project.tests(_STAYS, quiet, slow, "@pytest.mark.skip(reason='later')\n" + skipped)
+    (project.root / "pytest.ini").write_text("[pytest]\nmarkers = slow: takes long\naddopts = -m 'not slow'\n")
+    for run in (project.root / ".stackproof/runs").iterdir():
+        run.rename(project.root / f"gone-{run.name}")
+    project.run()
+    told = project.check(code=0)
+    assert told["findings"] == []
+    assert sum(one["count"] for one in told["not_observed"]) == 3
+    assert project.prune() == []
+    assert project.kept() == ["good morning", "quiet", "skipped", "slow", "stays"]
+
+
+def test_a_parameter_that_changed_and_a_setup_that_shares_the_tests(project: Project) -> None:
+    project.tests(_STAYS, _SIZE.format(large="large"))
+    project.record("--setup", "probe,other")
+    project.run("--setup", "probe,other")
+    project.tests(_STAYS, _SIZE.format(large="huge"))
+    project.run(code=6)
+    found = project.check("--setup", "probe", code=6)["findings"]
+    assert [(one["kind"], _short(one["test"])) for one in found] == [
+        ("deleted", "test_size[large]"),
+        ("missing", "test_size[huge]"),
+    ]
+    assert found[0]["what"] == "its test has other parameters now"
+    assert "no recording for POST /answers of probe" in found[1]["what"]
+    assert found[1]["next"].endswith("--pattern test_size --inference-mode record-if-missing")
+    assert project.prune("--setup", "probe") == [("deleted", "test_size[large]")]
+    assert len(project.kept("probe")) == 3
+    assert len(project.kept("other")) == 4, "another setup was not asked about"
+
+
+def test_an_unfinished_run_keeps_everything(project: Project) -> None:
+    project.tests(_STAYS, _GOES)
+    project.record()
+    project.run()
+    project.tests(_STAYS, "def test_waits():\n    import time\n    time.sleep(60)\n")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("STACKPROOF_", "PYTEST_"))}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stackproof", "run"], cwd=project.root, env=kept, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert _wait_for_owner(project.root)
+        ended = project.do("recordings", "prune")
+        assert ended.returncode == 2
+        assert "is in progress, so nothing is removed" in ended.stderr
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+    assert project.kept() == ["goes", "good morning", "stays"]
+    assert project.prune() == [("deleted", "test_goes")]
+
+
+def _wait_for_owner(root: Path) -> bool:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if list(root.glob(".stackproof/runs/*/owner.json")):
+            return True
+        time.sleep(0.05)
+    return False
