@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, assert_never
 
@@ -42,7 +42,8 @@ class Row:
     @property
     def facts(self) -> dict[str, Any]:
         """The row as JSON data; what is not known is null."""
-        return {key: None if value == "" else value for key, value in asdict(self).items()}
+        values = ((key, getattr(self, key)) for key in self.__slots__)  # `asdict` would take longer than the reading
+        return {key: None if value == "" else value for key, value in values}
 
 
 @dataclass(slots=True, kw_only=True)
