@@ -244,7 +244,7 @@ def test_debug_shows_identity_and_where_was_looked(project: Project) -> None:
     project.pytest("record")
     (file,) = project.files()
     ended = project.pytest("replay", "tests/integration", "-s", STACKPROOF_DEBUG="yes")
-    assert ended.has("scope 'tests/integration/test_it.py::test_it'", f"number 1: {file.name} in", "replayed POST")
+    assert ended.has("] replayed: POST /answers of probe, number 1", f"file        {file.name}", ": found")
 
 
 def test_the_journal_of_a_session_tells_every_test_and_the_calls(project: Project) -> None:
