@@ -12,11 +12,12 @@ import click
 
 from stackproof import console
 from stackproof.cli.policy_cli import Surroundings
-from stackproof.cli.recordings_words import Room, filters, json_option, query, recording_dir_option, room
+from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
 from stackproof.errors import UsageError
 from stackproof.recordings import corpus, gitrange, lookup, markdown, pairing
 from stackproof.recordings.comparing import Difference, Kind, compare
 from stackproof.recordings.pairing import Change, Side
+from stackproof.recordings.query import Query
 from stackproof.recordings.reporting import (
     Summary,
     change_facts,
@@ -132,8 +133,7 @@ def _file(where: Room, word: str, stack: ExitStack) -> tuple[Path, str]:
 
 def _folders(where: Room, old: Path, new: Path, given: dict[str, Any]) -> int:
     summary = Summary(limit=given["limit"])
-    asked = query(where, given)
-    summary.take(pairing.changes(_side(old).narrowed(asked), _side(new).narrowed(asked)))
+    _take(summary, _side(old), _side(new), query(where, given))
     if given["as_json"]:
         _print_json(summary, (where.short(old), where.short(new)))
     else:
@@ -145,6 +145,12 @@ def _folders(where: Room, old: Path, new: Path, given: dict[str, Any]) -> int:
         for line in _totals(summary):
             console.out(line)
     return _DIFFERENT if summary.in_meaning else _SAME
+
+
+def _take(summary: Summary, old: Side, new: Side, asked: Query) -> None:
+    """Compare what is asked for of both sides."""
+    old, new = old.narrowed(asked), new.narrowed(asked)
+    summary.take(followed(pairing.changes(old, new), max(len(old.names), len(new.names)), "comparing recordings"))
 
 
 def _side(folder: Path) -> Side:
@@ -178,8 +184,7 @@ def _git(where: Room, between: str, given: dict[str, Any]) -> int:
     span = gitrange.resolve(where.project, between)
     summary = Summary(limit=given["limit"])
     with gitrange.sides(span, where.root) as (old, new):
-        asked = query(where, given)
-        summary.take(pairing.changes(old.narrowed(asked), new.narrowed(asked)))
+        _take(summary, old, new, query(where, given))
     # A name is new when no file held it before, not even one that did not change.
     models, providers = (
         [name for name in summary.new_names(names) if not gitrange.knew(span, where.root, key, name)]

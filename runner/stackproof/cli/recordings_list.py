@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import click
@@ -46,9 +47,9 @@ def list_(around: Surroundings, /, sort: str, as_json: bool, recording_dir: str 
     """
     where = room(around, recording_dir)
     asked = query(where, given)
-    found = followed(
-        corpus.paths(where.root, asked.setups), corpus.count(where.root, asked.setups), "reading recordings"
-    )
+    found: Iterable[Path] = corpus.paths(where.root, asked.setups)
+    if sort != Order.NAME.value or not sys.stdout.isatty():  # else the lines themselves tell how far it is
+        found = followed(found, corpus.count(where.root, asked.setups), "reading recordings")
     rows = ordered((row(entry) for entry in select(where.root, asked, found)), Order(sort))
     total = Total()
     if as_json:

@@ -214,6 +214,35 @@ def test_a_range_of_git_is_counted_and_told_as_safe_markdown(
     assert fenced[0].index("`````diff") < fenced[0].index("<script>") < fenced[0].rindex("`````")
 
 
+def test_three_dots_begin_where_both_parted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git(project, "checkout", "-q", "-b", "topic")
+    change(project)
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "topic")
+    git(project, "checkout", "-q", "main")
+    put(project / "recordings", "ollama/base/00000000000c-0000000000000000000c.json", content(scope="t.py::test_c"))
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "main went on")
+    assert run(project, "diff", "--git", "main...topic", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["removed"] == 1
+    assert run(project, "diff", "--git", "main..topic", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["removed"] == 2
+
+
+def test_a_range_is_narrowed_by_filters(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(project)
+    assert run(project, "diff", "--git", "HEAD", "--json", "--test", "t.py::test_large") == 0
+    counts = json.loads(capsys.readouterr().out)["counts"]
+    assert {kind: number for kind, number in counts.items() if number} == {"drift": 1}
+
+
+def test_code_is_fenced_by_more_than_it_holds() -> None:
+    assert markdown.code("a`b``c") == "```a`b``c```"
+    assert markdown.code("`x`") == "`` `x` ``"
+    assert markdown.code("two\nlines") == "`two\\nlines`"
+    assert markdown.fenced(["+ ````"]).splitlines() == ["`````diff", "+ ````", "`````"]
+
+
 def test_a_long_report_stays_within_a_comment_and_says_what_it_leaves_out(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
