@@ -306,7 +306,9 @@ with requests.Session() as session:
     assert bench.provider.asked == []
 
 
-@pytest.mark.parametrize("module", ["botocore.endpoint", "openai._base_client", "google.genai._api_client"])
+@pytest.mark.parametrize(
+    "module", ["botocore.endpoint", "openai._base_client", "groq._resource", "google.genai._api_client"]
+)
 def test_what_an_sdk_waits_with_is_its_own_again(bench: Bench, module: str) -> None:
     import time
 

@@ -1,7 +1,7 @@
 """Waits between attempts, of libraries that wait by themselves: after a replayed answer there is nothing to wait for.
 
-Only that wait is left out which follows an answer of ours in the same task or thread: a service that is really not yet
-ready is given its time.
+Only that wait is left out which follows an answer of ours in the same task or thread, and in the same test: a service
+that is really not yet ready is given its time.
 """
 
 from __future__ import annotations
@@ -12,18 +12,23 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-_replayed: ContextVar[bool] = ContextVar("stackproof_replayed", default=False)
+from .. import scope
+
+# Whose the last answer was, where it came from a recording: a thread outlives the test that it was given in.
+_replayed: ContextVar[scope.Scope | None] = ContextVar("stackproof_replayed", default=None)
 
 
 def note(*, replayed: bool) -> None:
     """Say whether the last answer in this task or thread came from a recording."""
-    if _replayed.get() is not replayed:
-        _replayed.set(replayed)
+    owner = (scope.current() or scope.STACK) if replayed else None
+    if _replayed.get() is not owner:
+        _replayed.set(owner)
 
 
 def is_needless() -> bool:
     """Whether a wait that begins now would wait for a recording."""
-    return _replayed.get()
+    owner = _replayed.get()
+    return owner is not None and owner == (scope.current() or scope.STACK)
 
 
 def leave_out(module: ModuleType) -> Callable[[], None]:
