@@ -98,7 +98,7 @@ def check(
     if as_json:
         print_json({**_facts(terms, kept, tally, seen), "notes": heard.notes, "exit_code": int(code)})
     else:
-        _summary(kept, tally, heard, terms.program)
+        _summary(kept, tally, heard, terms)
     return code
 
 
@@ -162,7 +162,7 @@ def _printed(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield one
 
 
-def _summary(kept: list[Finding], tally: Tally, heard: _Heard, program: str) -> None:
+def _summary(kept: list[Finding], tally: Tally, heard: _Heard, terms: Terms) -> None:
     counts = Counter(one.kind for one in kept)
     words = ", ".join(f"{counts[kind]} {kind.value}" for kind in Kind if counts[kind]) or "nothing wrong"
     if kept:
@@ -173,10 +173,12 @@ def _summary(kept: list[Finding], tally: Tally, heard: _Heard, program: str) -> 
     for (setup, suite), (number, why) in by_cell.items():
         console.out(f"– not observed  {number} of {setup}, {suite}: {why}")
         if suite != "–":
-            console.out(f"    next: {_observe(program, setup, suite)}")
+            console.out(f"    next: {_observe(terms.program, setup, suite)}")
     for reason, number in tally.undated.items():
         console.out(f"– not dated     {number} {reason.value}: they have no age")
-    console.out(f"{tally.files} recordings: {words}; {tally.used} used, {sum(tally.unobserved.values())} not observed")
+    use = f"; {tally.used} used, {sum(tally.unobserved.values())} not observed"
+    looked = "" if terms.kinds.isdisjoint(checking.OF_USE) else use
+    console.out(f"{tally.files} recording{'' if tally.files == 1 else 's'}: {words}{looked}")
 
 
 def _by_cell(tally: Tally) -> dict[tuple[str, str], tuple[int, str]]:
