@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.errors import RecordingError, UsageError
-from stackproof.recorder import recording
+from stackproof.recorder import recording, sidefile
 from stackproof.recorder.recording import DamagedRecordingError, Recording
 from stackproof.recordings.relocating import Form, Plan
 
@@ -91,9 +91,7 @@ def finish(root: Path) -> int | None:
         return None
     _remove_torn(root, order["write"])
     for name in order["write"]:
-        content = recording.read(str(staging / name))
-        if content is not None:
-            recording.put(str(root / name), content, _read(root / name))
+        _put_in_place(staging / name, root / name)
     for name in order["remove"]:
         recording.remove(str(root / name))
     for folder in {(root / name).parent for name in order["remove"]}:
@@ -105,6 +103,20 @@ def finish(root: Path) -> int | None:
     (staging / _ORDER).unlink()
     staging.rmdir()
     return len(order["write"])
+
+
+def _put_in_place(staged: Path, target: Path) -> None:
+    """Move one file; where it is gone it is in place already."""
+    content = recording.read(str(staged))
+    if content is None:
+        return
+    before = _read(target)
+    if any(one is not None and sidefile.large(one["response"].get("body")) is not None for one in (content, before)):
+        # Two files cannot be moved at once: they are copied, so that all of it can be done again.
+        recording.put(str(target), content, before)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staged.replace(target)
 
 
 def _read_order(root: Path) -> Any:
