@@ -84,6 +84,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     elsewhere={
         "policy": "stackproof.cli.policy_cli:policy",
         "recordings": "stackproof.cli.recordings_cli:recordings",
+        "stack": "stackproof.cli.stack_cli:stack",
         "verdict": "stackproof.cli.policy_cli:verdict",
     },
 )

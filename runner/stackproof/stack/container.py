@@ -13,7 +13,7 @@ from shutil import copyfile
 from stackproof.catalog.records import DockerSpec, StackMode, StackSpec
 from stackproof.errors import DockerError, StackStartError, UsageError
 from stackproof.recorder.serve.exec_ import guest_folder
-from stackproof.stack import enter, lifetime, place
+from stackproof.stack import enter, lifetime, place, ports
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ContainerSpec, ContainerState, Mount
 from stackproof.stack.handle import StackHandle
@@ -42,8 +42,11 @@ class Container:
         self._ended_at: float | None = None
         self._follower: threading.Thread | None = None
 
-    def start(self, given: Mapping[str, str], python: str) -> None:
-        """Make it, start it, follow its log, and give it its variables; StackStartError when it takes none."""
+    def start(self, given: Mapping[str, str], python: str, *, shut: bool) -> None:
+        """Make it, start it, follow its log, and give it its variables; StackStartError when it takes none.
+
+        shut: take its default route away before its program runs.
+        """
         self._id = self._engine.create(self._spec)
         self.started_at = time.monotonic()
         self._engine.start(self._id)
@@ -52,6 +55,9 @@ class Container:
         script = self._spec.command[1]
         code = 1
         with suppress(DockerError):  # it has ended already: `poll` says how
+            if shut:
+                # Where the engine does not permit it, connections hang in place of failing at once.
+                self._engine.run_inside(self._id, [python, script, "shut"], as_root=True)
             code = self._engine.run_inside(self._id, [python, script, "give"], given=json.dumps(dict(given)).encode())
         if code != 0 and self.poll() is None:
             raise StackStartError(
@@ -155,14 +161,16 @@ def server(
             mounts=(
                 Mount(source=place.shared(cell_dir), target=str(cell_dir.absolute())),
                 Mount(source=place.shared(recordings), target=str(recordings.absolute()), read_only=True),
+                *_no_names(guest, where),
             ),
             tmpfs=(enter.FOLDER,),
+            capabilities=("NET_ADMIN",) if where.internal else (),
         ),
         name=stack.name,
         log=cell_dir / "stack.log",
     )
     try:
-        container.start(given, docker.python)
+        container.start(given, docker.python, shut=where.internal)
         address = container.address(where.network)
         # One that has ended has no address; the wait says how it ended.
         origin = f"http://{address or stack.name}:{docker.port}"
@@ -184,6 +192,15 @@ def server(
             )
     finally:
         container.stop()
+
+
+def _no_names(guest: Path, where: Place) -> tuple[Mount, ...]:
+    """In a network without a way out: nobody to ask for names. The engine would ask the machine's name server, which
+    is a way out too, and a slow one where there is none."""
+    if not where.internal:
+        return ()
+    (guest / "resolv.conf").write_text(f"nameserver {ports.LOOPBACK}\noptions timeout:1 attempts:1\n")
+    return (Mount(source=str((guest / "resolv.conf").absolute()), target="/etc/resolv.conf", read_only=True),)
 
 
 def _command(stack: StackSpec, docker: DockerSpec, where: Place) -> Sequence[str]:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from stackproof.errors import DockerError
 from stackproof.stack import endpoint as endpoints
+from stackproof.stack import labels
 from stackproof.stack.endpoint import Endpoint
 from stackproof.stack.engine_records import ContainerSpec, ContainerState, EngineFacts, ImageFacts, Mount, Owned
 from stackproof.stack.engine_words import ENGINE_LOG, START, Reason, hint, reason_of
@@ -131,6 +132,12 @@ class Engine:
                         log.append(line)
                         yield line
 
+    def images_of(self, stack: str) -> tuple[str, ...]:
+        """Ids of the images that were built for a stack."""
+        with self._told(f"listing the images of stack {stack}"):
+            found = self._client.images(filters={"label": f"{labels.STACK}={stack}"})
+        return tuple(str(item["Id"]) for item in found)
+
     def remove_image(self, reference: str) -> None:
         """Remove an image; nothing happens where it is not there."""
         with self._told(f"removing image {reference}"):
@@ -179,7 +186,7 @@ class Engine:
             tmpfs=dict.fromkeys(spec.tmpfs, "mode=1777"),
             port_bindings=dict.fromkeys(spec.publish, ("127.0.0.1",)),
             network_mode=spec.network,
-            extra_hosts=dict(spec.extra_hosts) or None,
+            cap_add=list(spec.capabilities) or None,
             init=True,
         )
         networking = None
@@ -232,10 +239,19 @@ class Engine:
             },
         )
 
-    def logs(self, container: str) -> Iterator[bytes]:
-        """What a container writes, from its first byte on until it has ended or is removed."""
+    def inspected(self, container: str) -> Mapping[str, Any]:
+        """Everything that the engine tells of a container to whoever asks: nothing secret may be in it."""
+        with self._told(f"looking at container {container[:12]}"):
+            found: Mapping[str, Any] = self._client.inspect_container(container)
+        return found
+
+    def logs(self, container: str, *, follow: bool = True) -> Iterator[bytes]:
+        """What a container writes, from its first byte on until it has ended or is removed.
+
+        Without `follow` only what it has written so far.
+        """
         with self._told(f"reading the log of container {container[:12]}"):
-            yield from self._client.logs(container, stdout=True, stderr=True, stream=True, follow=True)
+            yield from self._client.logs(container, stdout=True, stderr=True, stream=True, follow=follow)
 
     def put(self, container: str, folder: str, archive: bytes | IO[bytes]) -> None:
         """Unpack a tar archive in a folder of a container, which need not run."""
@@ -248,13 +264,22 @@ class Engine:
             found = self._or_none(lambda: self._client.get_archive(container, path))
         return None if found is None else iter(found[0])
 
-    def run_inside(self, container: str, command: Sequence[str], *, given: bytes = b"", user: str = "") -> int:
+    def run_inside(self, container: str, command: Sequence[str], *, given: bytes = b"", as_root: bool = False) -> int:
         """Run a command in a running container with `given` as its standard input; its exit code.
+
+        as_root: not as the container's own user.
 
         The way for values that nobody else may see: they are in no argument, label, layer or environment of the engine.
         """
         with self._told(f"running {command[0]} in container {container[:12]}"):
-            made = self._client.exec_create(container, list(command), stdin=True, stdout=True, stderr=True, user=user)
+            made = self._client.exec_create(
+                container,
+                list(command),
+                stdin=True,
+                stdout=True,
+                stderr=True,
+                user="0" if as_root else "",
+            )
             stream = self._client.exec_start(made["Id"], socket=True)
             try:
                 _feed(stream, given)

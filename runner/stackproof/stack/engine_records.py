@@ -30,8 +30,10 @@ class Mount:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContainerSpec:
-    """A container to be made. network: its only one. publish: ports that get one on the machine's loopback interface,
-    chosen by the engine. tmpfs: folders in memory. environment holds nothing secret: `docker inspect` shows it.
+    """A container to be made. environment holds nothing secret: `docker inspect` shows it.
+
+    network: its only one. publish: ports that get one on the machine's loopback interface, chosen by the engine.
+    tmpfs: folders in memory. capabilities: rights of root in it beside the usual ones (`NET_ADMIN`).
     """
 
     name: str
@@ -47,7 +49,7 @@ class ContainerSpec:
     mounts: tuple[Mount, ...] = ()
     tmpfs: tuple[str, ...] = ()
     publish: tuple[int, ...] = ()
-    extra_hosts: Mapping[str, str] = field(default_factory=dict)
+    capabilities: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from stackproof.catalog.records import StackSpec
 from stackproof.errors import DockerError
 from stackproof.stack import engine as engines
-from stackproof.stack import image, labels, ports
+from stackproof.stack import image, labels, ports, sweep
 from stackproof.stack.engine import Engine
 from stackproof.stack.forwarder import forwarding
 
@@ -23,11 +24,15 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - compare
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """An engine, the image of a stack, and the network for its containers. gateway: this machine's address in it."""
+    """An engine, the image of a stack, and the network for its containers.
+
+    internal: nothing gets out of it. gateway: this machine's address in it, where containers can call it.
+    """
 
     engine: Engine
     image: str
     network: str
+    internal: bool
     gateway: str | None
     labels: Mapping[str, str]
     token: str
@@ -77,6 +82,8 @@ def opened(
                 f"the Docker engine at {engine.endpoint} is reached over a network: its containers cannot see this run",
                 hint=f"use the engine of this machine\nwithout Docker: {without}",
             )
+        for line in sweep.abandoned(engine, now=time.time()):
+            say(line)
         tag, _ = image.prepare(
             engine, stack, base=environment.get("STACKPROOF_DOCKER_BASE"), environment=environment, say=say, check=check
         )
@@ -91,6 +98,7 @@ def opened(
             engine=engine,
             image=tag,
             network=network,
+            internal=internal,
             gateway=None if internal else engine.gateway(network),
             labels=marks,
             token=token,

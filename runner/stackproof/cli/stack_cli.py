@@ -1,0 +1,92 @@
+"""The commands `stackproof stack …`: what of ours is on the Docker engine, and how it goes away."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from datetime import UTC, datetime
+
+import click
+
+from stackproof import console
+from stackproof.cli.cli_words import CommandGroup
+from stackproof.cli.listing import print_json
+from stackproof.cli.policy_cli import Surroundings
+from stackproof.errors import ExitCode, UsageError
+from stackproof.stack import engine, labels, sweep
+
+
+@click.group("stack", cls=CommandGroup)
+def stack() -> None:
+    """Look after stacks in containers."""
+
+
+@stack.command("ps")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def ps(around: Surroundings, as_json: bool) -> int:
+    """List the containers and networks of runs, those of killed runs too."""
+    with contextlib.closing(engine.connect(around.environ)) as found:
+        items = sweep.listed(found)
+    now = datetime.now(UTC).timestamp()
+    rows = [
+        {
+            "kind": item.kind,
+            "name": item.name,
+            "run": item.labels[labels.RUN],
+            "stack": item.labels.get(labels.STACK, ""),
+            "running": item.running,
+            "abandoned": labels.is_abandoned(item.labels, now=now),
+        }
+        for item in items
+    ]
+    if as_json:
+        print_json({"schema": 1, "items": rows})
+    elif not rows:
+        console.out("nothing of ours is on the engine")
+    else:
+        states = ["abandoned" if row["abandoned"] else "running" if row["running"] else "in use" for row in rows]
+        content = [
+            [str(row[key]) for key in ("kind", "name", "run", "stack")] + [state]
+            for row, state in zip(rows, states, strict=True)
+        ]
+        console.table(content, head=("kind", "name", "run", "stack", "state"), environ=around.environ)
+    return ExitCode.PASS
+
+
+@stack.command("down")
+@click.argument("run", required=False)
+@click.option("--all", "everything", is_flag=True, help="Whatever carries our label, of runs that go on too.")
+@click.pass_obj
+def down(around: Surroundings, run: str | None, everything: bool) -> int:
+    """Remove the containers and networks of RUN, or of every run that was killed."""
+    if run is not None and everything:
+        raise UsageError("stack down takes a run or --all, not both")
+    with contextlib.closing(engine.connect(around.environ)) as found:
+        if everything:
+            lines = sweep.everything(found)
+        elif run is not None:
+            lines = sweep.of_run(found, run)
+        else:
+            lines = sweep.abandoned(found, now=datetime.now(UTC).timestamp())
+    for line in lines or ("nothing was left",):
+        console.out(line)
+    return ExitCode.PASS
+
+
+@stack.command("logs")
+@click.argument("name")
+@click.pass_obj
+def logs(around: Surroundings, name: str) -> int:
+    """Print what the container of a run has written; NAME is its name, or the id of its run."""
+    with contextlib.closing(engine.connect(around.environ)) as found:
+        items = [item for item in sweep.listed(found) if item.kind == "container"]
+        chosen = [item for item in items if name in (item.name, item.labels[labels.RUN])]
+        if not chosen:
+            there = ", ".join(item.name for item in items) or "none"
+            raise UsageError(f"there is no container of ours called {name!r}", hint=f"containers: {there}")
+        for item in chosen:
+            for piece in found.logs(item.id, follow=False):
+                sys.stdout.buffer.write(piece)
+        sys.stdout.flush()
+    return ExitCode.PASS

@@ -1,0 +1,123 @@
+"""Stacks in containers of a real engine. Whatever a test leaves there is a failure of that test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stackproof.errors import DockerError
+from stackproof.stack import engine as engines
+from stackproof.stack import sweep
+from stackproof.stack.engine import Engine
+
+if TYPE_CHECKING:
+    from tests.e2e.run.conftest import Project
+
+BASE = "STACKPROOF_DOCKER_BASE"
+
+DOCKERFILE = """\
+ARG BASE
+FROM ${BASE}
+COPY stack /stack
+WORKDIR /stack
+"""
+
+SERVER = """
+import http.server, json, os, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        status, body = {status}, b"ok"
+        if self.path.startswith("/variable/"):
+            body = json.dumps(os.environ.get(self.path.rpartition("/")[2])).encode()
+{more}
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        print(self.path, flush=True)
+
+print("starting", flush=True)
+{before}
+http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler).serve_forever()
+"""
+
+STACK = """
+description: a server of the standard library, in a container
+modes: [docker]
+command: ["{{python}}", "server.py", "{{host}}", "{{port}}"]
+under_exec: {under_exec}
+readiness: {{path: /health, status: 200, timeout: {timeout}}}
+docker: {{dockerfile: Dockerfile, context: [server.py]}}
+"""
+
+ASK = """
+import json, os, urllib.request
+
+def ask(path):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=20) as answer:
+        return answer.read().decode()
+"""
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """The engine of this machine."""
+    try:
+        found = engines.connect(os.environ)
+    except DockerError as error:
+        pytest.skip(f"needs docker: {error.message}")
+    with contextlib.closing(found):
+        if not os.environ.get(BASE):
+            pytest.skip(f"needs docker and a base image with Python in {BASE}")
+        yield found
+
+
+@pytest.fixture
+def left_on_engine(engine: Engine) -> Callable[[], list[str]]:
+    """Names of everything of ours that is on the engine and was not there when the test began."""
+    before = {item.id for item in sweep.listed(engine)}
+    return lambda: [f"{item.kind} {item.name}" for item in sweep.listed(engine) if item.id not in before]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(left_on_engine: Callable[[], list[str]]) -> Iterator[None]:
+    """Fail a test that leaves something on the engine."""
+    yield
+    assert left_on_engine() == []
+
+
+@pytest.fixture
+def contained(project: Project, engine: Engine) -> Iterator[Callable[..., str]]:
+    """Adds a stack to the project that runs in a container; returns what --stack-config takes."""
+    made: list[str] = []
+    project.environ[BASE] = os.environ[BASE]
+
+    def add(
+        name: str,
+        *,
+        status: int = 200,
+        before: str = "",
+        more: str = "",
+        timeout: float = 30,
+        dockerfile: str = DOCKERFILE,
+        under_exec: bool = False,
+    ) -> str:
+        folder = project.root / "stacks" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "server.py").write_text(SERVER.format(status=status, before=before, more=more))
+        (folder / "Dockerfile").write_text(dockerfile)
+        (folder / "stack.yaml").write_text(STACK.format(timeout=timeout, under_exec=str(under_exec).lower()))
+        made.append(name)
+        return f"docker:{name}"
+
+    yield add
+    for name in made:
+        for image in engine.images_of(name):
+            engine.remove_image(image)
