@@ -36,7 +36,9 @@ class Asked:
 
 def asked(request: Mapping[str, Any]) -> Asked:
     """What the request of a recording asks."""
-    body = request.get("body") or {}
+    body = request.get("body")
+    if not isinstance(body, dict):
+        return Asked(rest={} if body is None else {"body": body})
     value = body.get("json")
     if not isinstance(value, dict):
         return Asked(rest=body if "json" not in body else {"json": value})

@@ -11,6 +11,7 @@ from typing import Any
 from stackproof.recorder.miss import differences, form_of
 from stackproof.recorder.normalise import WRITTEN
 from stackproof.recorder.recording import Recording
+from stackproof.recordings import frame
 from stackproof.recordings.draft import ToolCall, Vectors, Wire
 from stackproof.recordings.meaning import Meaning, meaning
 
@@ -142,7 +143,7 @@ def compare(before: Recording, after: Recording) -> Difference:
         answer=tuple(_facts(said, says)),
         rest=tuple(_rest(said, says, before, after)),
         place=(*_fields(before, after, ("scope",)), *elsewhere),
-        provenance=_fields(before["provenance"], after["provenance"], ("server", "synthetic", "synthetic_weights")),
+        provenance=_fields(frame.origin(before), frame.origin(after), ("server", *frame.MARKS)),
         other=tuple(_other(before, after)),
     )
 
@@ -210,7 +211,10 @@ def shown_call(calls: tuple[ToolCall, ...], number: int) -> str | None:
 def _distance(old: tuple[float, ...], new: tuple[float, ...]) -> float | None:
     if not old or len(old) != len(new):
         return None
-    return max(abs(a - b) for a, b in zip(old, new, strict=True)) or None
+    try:
+        return max(abs(a - b) for a, b in zip(old, new, strict=True)) or None
+    except OverflowError:
+        return None
 
 
 def _rest(said: Meaning, says: Meaning, before: Recording, after: Recording) -> Iterator[Field]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, assert_never
 
+from stackproof.recordings import frame
 from stackproof.recordings.corpus import Entry
 
 
@@ -69,7 +70,7 @@ def row(entry: Entry) -> Row:
         size = 0
     if entry.content is None:
         return Row(file=entry.name, setup=entry.setup, bytes=size, damage=entry.damage)
-    response, origin = entry.content["response"], entry.content.get("provenance") or {}
+    response, origin = entry.content["response"], frame.origin(entry.content)
     beside = (response.get("body") or {}).get("bytes") or b""
     return Row(
         file=entry.name,
@@ -84,7 +85,7 @@ def row(entry: Entry) -> Row:
         streaming=bool(response.get("is_streaming")),
         bytes=size + len(beside),
         recorded_at=str(origin.get("recorded_at") or ""),
-        synthetic=bool(origin.get("synthetic") or origin.get("synthetic_weights")),
+        synthetic=bool(frame.marks(entry.content)),
     )
 
 

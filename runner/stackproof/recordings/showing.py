@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stackproof.recordings import frame
 from stackproof.recordings.asking import asked
 from stackproof.recordings.comparing import shown_call, shown_vectors
 from stackproof.recordings.corpus import Entry
@@ -28,7 +29,7 @@ def lines(entry: Entry, shown: str) -> Iterator[str]:
     model = f"   model {entry.model}" if entry.model else ""
     url = request.get("url") or entry.endpoint
     yield one_line(f"asked   {entry.method} {url}   provider {entry.provider}{model}")
-    yield from _request(request)
+    yield from _request(content)
     said = meaning(content)
     yield f"answered   {headline(said)}"
     yield from _answer(said)
@@ -87,9 +88,9 @@ def facts(entry: Entry, shown: str) -> dict[str, Any]:
             "rest": question.rest,
         },
         "answer": answer_facts(said),
-        "rules": content.get("rules", []),
-        "provenance": content.get("provenance", {}),
-        "ids": len(content.get("id_normalization_mapping") or {}),
+        "rules": frame.rules(content),
+        "provenance": frame.origin(content),
+        "ids": len(frame.ids(content)),
     }
 
 
@@ -126,19 +127,17 @@ def _whose(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _origin(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    origin = content.get("provenance") or {}
+    origin = frame.origin(content)
     yield "at", str(origin.get("recorded_at", "?"))
     for key in ("server", "sdk", "recorded_with"):
         if origin.get(key):
             yield key.replace("recorded_with", "with"), str(origin[key])
-    weights = (origin.get("model") or {}).get("weights")
-    if weights:
-        yield "weights", str(weights)
-    marks = [key.replace("_", " ") for key in ("synthetic", "synthetic_weights") if origin.get(key)]
-    if marks:
-        yield "marks", ", ".join(marks)
-    yield "rules", ", ".join(map(str, content.get("rules") or ())) or "none"
-    yield "ids", f"{counted(len(content.get('id_normalization_mapping') or {}), 'id')} normalised"
+    if frame.weights(content):
+        yield "weights", frame.weights(content)
+    if frame.marks(content):
+        yield "marks", ", ".join(frame.marks(content)).replace("_", " ")
+    yield "rules", ", ".join(frame.rules(content)) or "none"
+    yield "ids", f"{counted(len(frame.ids(content)), 'id')} normalised"
 
 
 def _pairs(pairs: Iterator[tuple[str, str]]) -> Iterator[str]:
@@ -146,8 +145,8 @@ def _pairs(pairs: Iterator[tuple[str, str]]) -> Iterator[str]:
         yield f"  {name:<8} {one_line(text)}"
 
 
-def _request(request: Mapping[str, Any]) -> Iterator[str]:
-    question = asked(request)
+def _request(content: Mapping[str, Any]) -> Iterator[str]:
+    question = asked(content["request"])
     width = max((len(turn.role) for turn in question.turns), default=0)
     for turn in question.turns:
         yield from _text(f"{one_line(turn.role):<{width}}  ", turn.text)
@@ -158,8 +157,8 @@ def _request(request: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {shortened(one_line(', '.join(f'{key} {json.dumps(rest[key])}' for key in rest)), _WIDTH)}"
     elif rest:
         yield from _text("", json.dumps(rest, indent=2, ensure_ascii=False))
-    for key, item in request.get("query") or ():
-        yield f"  ?{one_line(str(key))}={one_line(str(item))}"
+    for key, item in frame.query(content):
+        yield f"  ?{one_line(key)}={one_line(item)}"
 
 
 def _answer(said: Meaning) -> Iterator[str]:

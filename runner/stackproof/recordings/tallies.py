@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
 
+from stackproof.recordings import frame
 from stackproof.recordings.corpus import Entry
 from stackproof.recordings.listing import row
 from stackproof.recordings.query import suites_of
@@ -72,7 +73,7 @@ class Tallies:
         if entry.content is None:
             yield "damaged"
             return
-        origin = entry.content.get("provenance") or {}
+        origin = frame.origin(entry.content)
         match kind:
             case By.SUITE:
                 yield from suites_of(entry.scope, self._suites) or ("none",)
@@ -91,8 +92,7 @@ class Tallies:
             case By.RECORDER:
                 yield str(origin.get("recorded_with") or "not known")
             case By.SYNTHETIC:
-                marks = [mark for mark in ("synthetic", "synthetic_weights") if origin.get(mark)]
-                yield ", ".join(marks).replace("_", " ") or "real answers"
+                yield ", ".join(frame.marks(entry.content)).replace("_", " ") or "real answers"
             case _:
                 assert_never(kind)
 

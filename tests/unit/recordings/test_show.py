@@ -108,6 +108,16 @@ def test_facts_and_the_file_itself_are_there_for_programs(book: Any) -> None:
     assert book.say("show", "--raw", "--json", path).code == 2
 
 
+@pytest.mark.parametrize("junk", [None, [], 3, "x", {"a": 1}, [[]]])
+@pytest.mark.parametrize("key", ["provenance", "rules", "id_normalization_mapping", "scope", "test_id"])
+def test_an_edited_file_is_no_fault_of_ours(book: Any, key: str, junk: Any) -> None:
+    path = answer(book)
+    content = json.loads((book.root / path).read_text())
+    (book.root / path).write_text(json.dumps(content | {key: junk}))
+    for command in (["show", path], ["show", "--json", path], ["list"], ["stats"], ["diff", path, path]):
+        assert book.say(*command).code == 0
+
+
 def test_a_file_is_found_by_name_and_by_the_first_digits(book: Any) -> None:
     book.record(TEST, ASK, {"model": "other"})
     for path in book.files():
