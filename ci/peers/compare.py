@@ -111,6 +111,8 @@ class Run:
     provider: LoopbackProvider
     folder: Path
     rounds: int
+    counts: Sequence[int] = COUNTS
+    recorders: Sequence[str] = RECORDERS
 
     def of(self, tool: str, client: str, case: str) -> dict[str, Any]:
         """Where this tool keeps the recording of this client's case, and the URL that it calls for it."""
@@ -174,9 +176,9 @@ class Run:
         connection.request("POST", "/nothing/answer/ok/v1/chat/completions", b"{}")
         (self.folder / "answer.json").write_bytes(connection.getresponse().read())
         connection.close()
-        for tool in RECORDERS:
+        for tool in self.recorders:
             with Worker.start(tool, self.folder / f"{tool}.log") as worker:
-                for count in COUNTS:
+                for count in self.counts:
                     kept = worker.ask("fill", count=count, **self.of(tool, "OpenAI", f"cost{count}"))["kept"]
                     if kept != count:
                         raise RuntimeError(f"{tool} kept {kept} of {count} calls")
@@ -185,9 +187,9 @@ class Run:
         """The cost of replay, by number of recordings and tool. The tools take turns."""
         answer = self.folder / "answer.json"
         found: dict[tuple[int, str], list[dict[str, Any]]] = {}
-        workers = {tool: Worker.start(tool, self.folder / f"{tool}.log") for tool in RECORDERS}
+        workers = {tool: Worker.start(tool, self.folder / f"{tool}.log") for tool in self.recorders}
         try:
-            for count in COUNTS:
+            for count in self.counts:
                 for turn in range((50 if count == 1 else 3) + 1):
                     for tool, worker in workers.items():
                         place = self.of(tool, "OpenAI", f"cost{count}")
@@ -197,7 +199,7 @@ class Run:
         finally:
             for worker in workers.values():
                 worker.__exit__()
-        return {count: {tool: Cost.of(found[count, tool]) for tool in RECORDERS} for count in COUNTS}
+        return {count: {tool: Cost.of(found[count, tool]) for tool in self.recorders} for count in self.counts}
 
 
 def _middle(seconds: Sequence[float | None]) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -26,8 +27,12 @@ def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> i
 
     argv: `--baseline FILE` compares with an older `benchmark.json` (default: ci/baseline.json where there is one). 0
     when no gate of the policy is exceeded, 1 when one is for certain, 7 when nothing was measured. A project without a
-    policy has no gates.
+    policy has no gates. `--full` alone measures all that docs/benchmarks.md shows and writes that page, without gates.
     """
+    if list(argv) == ["--full"]:
+        from stackproof.checks import benchmark_full  # noqa: PLC0415 - it loads an SDK
+
+        return benchmark_full.run(project, os.environ)
     baseline = _baseline(project, argv)
     run_dir = new_run_dir(project) if run_dir is None else run_dir
     facts = measure(project, run_dir)
@@ -55,11 +60,7 @@ def measure(project: Path, run_dir: Path) -> BenchmarkFacts:
     with tempfile.TemporaryDirectory(prefix="stackproof-benchmark-") as folder:
         problem = _child("record", folder) or _child("replay", folder)
         if problem is None:
-            data = jsonfile.read(Path(folder) / "turns.json") or {}
-            measured = tuple(
-                BenchmarkLine(name=item["name"], turns=tuple(item["turns"]), floor=tuple(item["floor"]))
-                for item in data.get("lines", ())
-            )
+            measured = tuple(benchmark.lines_of(jsonfile.read(Path(folder) / "turns.json") or {"lines": []}).values())
     source = git.state(project)
     facts = BenchmarkFacts(
         lines={line.name: line for line in measured},
@@ -142,7 +143,9 @@ def _child(what: str, folder: str) -> str | None:
 
 def _baseline(project: Path, argv: Sequence[str]) -> BenchmarkFacts | None:
     if argv and (argv[0] != "--baseline" or len(argv) != 2):
-        raise UsageError(f"stackproof benchmark does not know {argv[0]!r} here", hint="it takes --baseline FILE")
+        raise UsageError(
+            f"stackproof benchmark does not know {argv[0]!r} here", hint="it takes --baseline FILE, or --full"
+        )
     path = project / (argv[1] if argv else BASELINE)
     if not argv and not path.is_file():
         return None

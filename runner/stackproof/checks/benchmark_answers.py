@@ -79,7 +79,7 @@ def in_memory(kind: Kind) -> httpx2.Client:
 @contextlib.contextmanager
 def server() -> Iterator[str]:
     """A provider on a free port of the loopback interface, gone at the end of the block; its base URL."""
-    http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    http = _Server(("127.0.0.1", 0), _Handler)
     thread = threading.Thread(target=http.serve_forever, daemon=True)
     thread.start()
     try:
@@ -119,6 +119,11 @@ def _embedding(value: list[float] | str) -> bytes:
     item = {"object": "embedding", "index": 0, "embedding": value}
     usage = {"prompt_tokens": 5, "total_tokens": 5}
     return json.dumps({"object": "list", "model": MODEL, "data": [item], "usage": usage}).encode()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: an SDK leaves a stream at its end mark, before the body is over."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -78,14 +78,11 @@ def read(path: Path) -> BenchmarkFacts | None:
         return None
     try:
         machine = Machine(**data["machine"])
-        lines = [
-            BenchmarkLine(name=str(item["name"]), turns=_times(item["turns"]), floor=_times(item["floor"]))
-            for item in data["lines"]
-        ]
+        lines = lines_of(data)
     except (KeyError, TypeError, ValueError):
         return None
     return BenchmarkFacts(
-        lines={line.name: line for line in lines},
+        lines=lines,
         machine=machine,
         date=str(data.get("date")),
         problem=jsonfile.text(data, "problem"),
@@ -93,6 +90,15 @@ def read(path: Path) -> BenchmarkFacts | None:
         dirty=data.get("dirty") is True,
         policy=jsonfile.text(data, "policy"),
     )
+
+
+def lines_of(data: Mapping[str, Any]) -> dict[str, BenchmarkLine]:
+    """The benchmarks of a `lines` list, by name; KeyError, TypeError or ValueError when it is something else."""
+    lines = [
+        BenchmarkLine(name=str(item["name"]), turns=_times(item["turns"]), floor=_times(item["floor"]))
+        for item in data["lines"]
+    ]
+    return {line.name: line for line in lines}
 
 
 def _line_json(line: BenchmarkLine) -> dict[str, Any]:
