@@ -68,8 +68,8 @@ KINDS = {
     "web search": 12,
 }
 SETUPS = {
-    "azure": 337, "bedrock": 54, "gemini": 41, "gpt": 971, "llama-cpp": 1, "ollama": 809, "tavily": 12,
-    "vertexai": 127, "vllm": 63, "watsonx": 86,
+    "azure": 339, "bedrock": 54, "gemini": 41, "gpt": 976, "llama-cpp": 1, "ollama": 809, "tavily": 4,
+    "vertexai": 127, "vllm": 63, "watsonx": 87,
 }  # fmt: skip
 
 
@@ -206,3 +206,16 @@ def test_every_list_of_models_gives_again_what_its_file_says(taken: Taken, tmp_p
             (equal if once == expected else shorter).append(file.name)
     # Two lists name one model twice; replay merges lists by the ids of their models, and so each model is there once.
     assert (len(equal), len(shorter)) == (175, 2)
+
+
+@pytest.mark.timeout(300)
+def test_all_lists_of_a_server_are_one_answer(taken: Taken, tmp_path: Path) -> None:
+    files = [file for file in taken.files() if file.is_model_list and file.home[0] == "gpt"]
+    wanted = {item["__data__"]["id"] for file in files for item in file.response["body"]}
+    with (
+        ogx_calls.caller() as calls,
+        replaying(taken, taken.root, tmp_path, "gpt", {"OPENAI_BASE_URL": {files[0].home[2]}}),
+    ):
+        got, _ = calls.ask(files[0])
+    assert sorted(fields["id"] for _, fields in got) == sorted(wanted)
+    assert len(files) == 99

@@ -329,3 +329,17 @@ def test_what_is_cut_into_events_comes_out_the_same() -> None:
 )
 def test_a_cassette_of_another_tool_is_not_taken_for_one(raw: bytes, is_one: bool) -> None:
     assert ogx.recognises(Source(name="a.json", raw=raw)) is is_one
+
+
+def test_what_a_test_asks_beside_its_model_is_recorded_with_the_setup_of_its_model() -> None:
+    request = {"provider": "tavily", "tool_name": "web_search", "kwargs": {"query": "q"}}
+    body = wrapped("tool", {"content": json.dumps({"query": "q", "top_k": []})})
+    item = read({"test_id": "tests/a.py::t[client-txt=azure/gpt-4o]", "request": request, "response": {"body": body}})
+    assert (item.setup.name, item.target.provider, item.target.shown) == ("azure", "tavily", "{tavily}")
+    asked = sdk("/v1/embeddings", {"input": "a"}, wrapped("embeddings", {}), base="https://api.openai.com/v1")
+    item = read(asked | {"test_id": "tests/a.py::t[emb=openai/e-txt=vllm/m]"})
+    assert (item.setup.name, item.target.provider, item.target.path) == ("vllm", "openai", "/embeddings")
+    item = read(asked | {"test_id": "tests/a.py::t[txt=nobody/m]"})
+    assert (item.setup.name, item.target.provider) == ("gpt", "openai")
+    listed = sdk("/v1/models", {}, [], base="https://api.openai.com/v1") | {"test_id": "tests/a.py::t[txt=vllm/m]"}
+    assert read(listed).setup.name == "gpt"  # a list of models is nobody's in particular

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from stackproof.catalog.records import ProviderSpec, SetupSpec
@@ -20,11 +21,15 @@ _WELL_KNOWN = Providers(())
 _REGIONAL = ((re.compile(r"bedrock-mantle\.[a-z0-9-]+\.api\.aws"), "bedrock"),)
 
 
-def find(url: str, choices: Choices, *, base: str | None = None) -> tuple[SetupSpec, Target]:
+def find(
+    url: str, choices: Choices, *, base: str | None = None, run: SetupSpec | None = None
+) -> tuple[SetupSpec, Target]:
     """The setup and the provider that `url` belongs to.
 
     base: the base URL that an SDK was given, where the source tells; else the part of the URL that is the setup's
-    base URL is found by its path. RefusedSource when nobody can tell who was called.
+    base URL is found by its path. run: the setup that the calling test ran with, where the source tells: what it asks
+    of a well-known provider beside its own (a search, embeddings) is recorded with that setup, too. RefusedSource when
+    nobody can tell who was called.
     """
     try:
         parts = urlsplit(url)
@@ -33,8 +38,14 @@ def find(url: str, choices: Choices, *, base: str | None = None) -> tuple[SetupS
         raise RefusedSource("its URL cannot be read") from None
     if parts.scheme not in ("http", "https") or not host:
         raise RefusedSource("its URL names no host")
+    known, owner = _WELL_KNOWN.match(url), choices.setup or run
+    if owner is not None and choices.provider is None:
+        if not any(_is_at_home(url, host, owner, spec) for spec in owner.providers):
+            if known is not None:
+                return owner, known
+            owner = choices.setup
+        choices = replace(choices, setup=owner)
     setup, spec = _chosen(url, host, choices)
-    known = _WELL_KNOWN.match(url)
     if base is None and known is not None and known.provider == spec.name and not (spec.variable or spec.prefixes):
         return setup, known  # a provider without a URL of its own is called where everybody calls it
     told = Provider(name=spec.name, variable=spec.variable, prefixes=tuple(_prefixes(url, base, setup, spec)))

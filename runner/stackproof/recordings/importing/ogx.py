@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from stackproof.catalog.records import SetupSpec
 from stackproof.recorder.canonical import NotPlainJson, parse
 from stackproof.recorder.scope import STACK, Scope
 from stackproof.recordings.importing import ogx_gemini, ogx_http, ogx_ollama, ogx_openai
@@ -23,6 +24,7 @@ from stackproof.recordings.importing.ogx_file import OgxFile, objects
 
 NAME = "ogx"
 SUFFIXES: tuple[str, ...] = (".json",)
+_MODEL_OF_TEST = re.compile(r"\b(?:txt|vis)=([\w-]+)/")
 # Ids are replaced wherever they stand: a shorter one would be found inside other texts.
 _SHORTEST, _LONGEST = 4, 256
 
@@ -77,12 +79,8 @@ def _file(source: Source, choices: Choices) -> OgxFile:
     request, response = data.get("request"), data.get("response")
     if not isinstance(request, dict) or not isinstance(response, dict):
         raise RefusedSource("its request or its response is no object")
-    return OgxFile(
-        request=objects(request),
-        response=response,
-        scope=_scope(data, request, choices),
-        ids=ids,
-    )
+    owner = _scope(data, request, choices)
+    return OgxFile(request=objects(request), response=response, scope=owner, run=_run(owner.name, choices), ids=ids)
 
 
 def _scope(data: Mapping[str, Any], request: Mapping[str, Any], choices: Choices) -> Scope:
@@ -93,6 +91,15 @@ def _scope(data: Mapping[str, Any], request: Mapping[str, Any], choices: Choices
         raise RefusedSource("its test_id is no text")
     name = choices.renamed(test_id)
     return Scope(name=name, test_id=name)
+
+
+def _run(name: str, choices: Choices) -> SetupSpec | None:
+    """The setup whose provider's model the test was given: OGX writes `txt=azure/gpt-4o` into the test's name."""
+    found = _MODEL_OF_TEST.search(name)
+    if found is None:
+        return None
+    setups = choices.setups.values()
+    return next((setup for setup in setups if any(spec.name == found[1] for spec in setup.providers)), None)
 
 
 def _replaced(value: Any, replace: Callable[[str], str]) -> Any:

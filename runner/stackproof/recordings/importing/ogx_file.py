@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stackproof.catalog.records import SetupSpec
 from stackproof.recorder.scope import Scope
 from stackproof.recordings.importing.imported import RefusedSource
 
@@ -26,11 +27,16 @@ RESPONSE_EVENT = re.compile(r"openai\.types\.responses\.response_\w+_event\.Resp
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OgxFile:
-    """request: without wrapped objects. response: as in the file. ids: written id -> the provider's own."""
+    """A file, taken apart.
+
+    request: without wrapped objects. response: as in the file. run: the setup of the run that it was recorded in, where
+    the name of the test tells. ids: written id -> the provider's own.
+    """
 
     request: Mapping[str, Any]
     response: Mapping[str, Any]
     scope: Scope
+    run: SetupSpec | None
     ids: Mapping[str, str]
 
     @property

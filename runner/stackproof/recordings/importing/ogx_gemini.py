@@ -46,7 +46,7 @@ def call(file: OgxFile, choices: Choices) -> Imported:
         model = f"publishers/google/models/{model}"
         if not _MODEL.fullmatch(model):
             raise RefusedSource("its model is no name of a model")
-    setup, target = addressee.find(f"{_BASE}/{model}:{METHODS[endpoint]}", choices)
+    setup, target = addressee.find(f"{_BASE}/{model}:{METHODS[endpoint]}", choices, run=file.run)
     streamed = endpoint.endswith("_stream")
     answer: ImportedAnswer = answer_of(file.response, streamed=streamed)
     return Imported(

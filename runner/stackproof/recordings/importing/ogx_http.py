@@ -21,7 +21,7 @@ def passthrough(file: OgxFile, choices: Choices) -> Imported:
     method, payload = file.request.get("method"), file.request.get("payload")
     if not isinstance(method, str) or not method.isalpha() or not method.isascii():
         raise RefusedSource("its request has no method")
-    setup, target = addressee.find(file.url, choices)
+    setup, target = addressee.find(file.url, choices, run=file.run)
     answer = _passed(file.response)
     return Imported(
         kind=f"{target.path.rstrip('/').rpartition('/')[2]} over HTTP{', stream' if answer.headers is SSE else ''}",
@@ -66,7 +66,7 @@ def tool(file: OgxFile, choices: Choices) -> Imported:
     size = arguments.get("search_context_size")
     if isinstance(size, str) and size in _RESULTS:
         asked["max_results"] = _RESULTS[size]
-    setup, target = addressee.find(_TAVILY, choices)
+    setup, target = addressee.find(_TAVILY, choices, run=file.run)
     return Imported(
         kind="web search",
         scope=file.scope,

@@ -23,7 +23,7 @@ def call(file: OgxFile, choices: Choices) -> Imported:
     kind, name = PATHS[endpoint]
     if file.response.get("is_exception") is True:
         raise RefusedSource("its exception is one of Ollama's SDK, which does not say what the server answered")
-    setup, target = addressee.find(file.url, choices)
+    setup, target = addressee.find(file.url, choices, run=file.run)
     return Imported(
         kind=kind,
         scope=file.scope,

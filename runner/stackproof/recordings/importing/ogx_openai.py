@@ -52,7 +52,8 @@ def call(file: OgxFile, choices: Choices) -> Imported:
     if not url.endswith(endpoint):
         raise RefusedSource("its URL does not end with its endpoint")
     base = url.removesuffix(endpoint).rstrip("/")
-    setup, target = addressee.find(f"{base}{path}{_query(arguments)}", choices, base=base)
+    run = None if path == "/models" else file.run  # whoever asked for the list first, it is everybody's
+    setup, target = addressee.find(f"{base}{path}{_query(arguments)}", choices, base=base, run=run)
     answer = _answer(file, path)
     streamed = ", stream" if arguments.get("stream") is True else ""
     return Imported(
