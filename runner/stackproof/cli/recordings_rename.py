@@ -121,6 +121,8 @@ def _lines(where: Room, renaming: Renaming, plan: Plan, found: Survey) -> Iterat
         yield f"{old}\n  → {new}   {counted(files, 'file')}"
     if len(moved) > _SHOWN:
         yield f"and {len(moved) - _SHOWN} more; --json names every file"
+    if found.mentions:
+        yield f"{counted(found.mentions, 'file')} of a wider scope recorded during such a test: its name follows there"
     if found.requests:
         asked = counted(found.requests, "request")
         yield f"{asked} for {renaming.new} from now on; answers still name the model that gave them"

@@ -76,7 +76,12 @@ class Renaming:
 
 
 def of_names(old: str, new: str) -> Renaming:
-    """What was renamed, by what the two names look like. UsageError when they are names of different things."""
+    """What was renamed, by what the two names look like; `[new]` alone is another parameter of the old one's test.
+
+    UsageError when they are names of different things.
+    """
+    if new.startswith("[") and old.endswith("]"):
+        new = old.partition("[")[0] + new
     old, new = (name.removeprefix("./").rstrip("/") for name in (old, new))
     kinds = [_kind(name) for name in (old, new)]
     if kinds[0] is not kinds[1]:

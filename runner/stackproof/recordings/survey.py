@@ -23,11 +23,13 @@ class Survey:
     """What was found. scopes: (old name, new name) → files; where only a request or `test_id` changes both are equal.
 
     requests: files whose request names another model from now on; unfolded: those of them that a rule had folded.
+    mentions: files of a wider fixture, say, that only name the test during which they were recorded.
     """
 
     scopes: Counter[tuple[str, str]] = field(default_factory=Counter)
     requests: int = 0
     unfolded: int = 0
+    mentions: int = 0
     damaged: list[Entry] = field(default_factory=list)
     names: set[str] = field(default_factory=set)  # of what could have been renamed
 
@@ -53,6 +55,8 @@ def survey(entries: Iterable[Entry], renaming: Renaming, integration_root: str, 
         if after["request"] is not entry.content["request"]:
             into.requests += 1
             into.unfolded += "unfolded" in entry.content["request"]
+        elif after["scope"] == entry.scope:
+            into.mentions += 1
         target = place(entry.setup, after, ordinal_of(entry.path.name), integration_root)
         yield Move(source=entry.name, target=target)
 

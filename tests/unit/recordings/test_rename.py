@@ -73,6 +73,7 @@ def _command(tmp_path: Path) -> Command:
         (TEST, "tests/b.py::test_x", f"{TEST}_more", f"{TEST}_more"),
         (f"{TEST}[old]", f"{TEST}[new]", f"{TEST}[old]", f"{TEST}[new]"),
         (f"{TEST}[old]", f"{TEST}[new]", f"{TEST}[older]", f"{TEST}[older]"),
+        (f"{TEST}[old]", "[new]", f"{TEST}[old]", f"{TEST}[new]"),
         (TEST, f"{TEST}[x]", TEST, f"{TEST}[x]"),
         (TEST, f"{TEST}[x]", f"{TEST}[y]", f"{TEST}[y]"),
         ("t/a.py::TestA", "t/a.py::TestB", "t/a.py::TestA::test[1]", "t/a.py::TestB::test[1]"),
@@ -181,9 +182,12 @@ def test_a_test_takes_its_files_side_files_and_numbers_with_it(command: Command,
     assert not (tmp_path / "recordings" / carrying.FOLDER).exists()
 
 
-def test_what_a_fixture_recorded_for_the_test_names_it_anew_in_place(command: Command, tmp_path: Path) -> None:
+def test_what_a_fixture_recorded_for_the_test_names_it_anew_in_place(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     name = keep(tmp_path, content(FIXTURE))
     assert command(TEST, "tests/integration/base/test_a.py::test_two") == ExitCode.PASS
+    assert "1 file of a wider scope recorded during such a test" in capsys.readouterr().out
     read = recording.read(str(tmp_path / "recordings" / name))
     assert read is not None
     assert (read["scope"], read["test_id"]) == (FIXTURE, "tests/integration/base/test_a.py::test_two")
