@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -65,7 +66,7 @@ def _lines(found: Resending, left: Sequence[Resent], run: str, accept: Sequence[
         for path, (count, values) in differing.items():
             mark = "accepted" if any(fits(path, pattern) for pattern in accept) else ""
             yield f"  {path:<{width}}  {values}, {counted(count, 'file')}{f', {mark}' if mark else ''}"
-        yield "where the provider would answer the same all the same, accept that path, and the files are re-keyed:"
+        yield "accept a path where the provider would still give the same answer, and the files are re-keyed:"
         wanted = dict.fromkeys((*accept, *differing))
         yield f"  stackproof recordings rekey --run {shlex.quote(run)} " + " ".join(
             f"--accept {shlex.quote(path)}" for path in wanted
@@ -78,12 +79,17 @@ def _lines(found: Resending, left: Sequence[Resent], run: str, accept: Sequence[
 
 def _by_path(pairs: Iterable[Resent]) -> dict[str, tuple[int, str]]:
     """Path → how many files differ there, and an example."""
-    found: dict[str, tuple[int, str]] = {}
+    files: Counter[str] = Counter()
+    values: dict[str, dict[str, None]] = defaultdict(dict)
     for pair in pairs:
         for path, (old, new) in pair.differing.items():
-            count, example = found.get(path, (0, f"{_short(old)} → {_short(new)}"))
-            found[path] = (count + len(pair.files), example)
-    return found
+            files[path] += len(pair.files)
+            values[path][f"{_short(old)} → {_short(new)}"] = None
+    return {path: (count, _examples([*values[path]])) for path, count in files.items()}
+
+
+def _examples(values: Sequence[str]) -> str:
+    return values[0] if len(values) == 1 else f"{values[0]} (and {len(values) - 1} more like it)"
 
 
 def _short(item: Any) -> str:

@@ -113,7 +113,7 @@ def test_nothing_changes_before_every_difference_is_accepted(runs: Runs, capsys:
         "what run 000001 missed comes near 2 files that it did not use; the requests differ in\n"
         "  body.json.messages[].x  1 → nothing, 2 files\n"
         "  body.json.max           nothing → 100, 2 files\n"
-        "where the provider would answer the same all the same, accept that path, and the files are re-keyed:\n"
+        "accept a path where the provider would still give the same answer, and the files are re-keyed:\n"
         "  stackproof recordings rekey --run last --accept 'body.json.messages[].x' --accept body.json.max\n"
     )
 
