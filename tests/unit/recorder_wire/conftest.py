@@ -239,6 +239,10 @@ class Bench:
             yield brain
         assert len(self.provider.asked) == before, "the provider was asked in replay"
 
+    def record_if_missing(self, **more: Any) -> contextlib.AbstractContextManager[Brain]:
+        """Replay what there is, record the rest."""
+        return self.run(Mode.RECORD_IF_MISSING, **more)
+
     def replay_passing(self, **more: Any) -> contextlib.AbstractContextManager[Brain]:
         """Replay, where what is asked is not the provider."""
         return self.run(Mode.REPLAY, **more)

@@ -71,6 +71,10 @@ class Failures:
 
     def pieces_of(self, live: Any, most: int) -> Iterator[bytes]:
         """The raw body of a live response, as its HTTP chunks or else as it comes."""
+        if not hasattr(live, "_fp"):  # HTTP/2: read as a whole
+            if live.data:
+                yield live.data
+            return
         if live.chunked and live.supports_chunked_reads():
             yield from live.read_chunked(most, decode_content=False)
             return

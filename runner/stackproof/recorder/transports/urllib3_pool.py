@@ -16,7 +16,6 @@ from .. import announce
 from ..brain import Brain
 from ..decision import Answer, Decision, Later, PassThrough, Record
 from ..interaction import Request
-from ..mode import Mode
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
 from . import backoff
@@ -28,6 +27,8 @@ _POLL = 0.02
 _PIECE = 65536
 # What the standard library can undo; "identity" is what http.client says where the caller says nothing.
 _ENCODINGS = frozenset({"gzip", "x-gzip", "deflate", "identity"})
+# On a connection: a proxy still has to be asked for a tunnel before anything is sent.
+_TUNNEL = "__stackproof_tunnel__"
 
 
 def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[[], None]:
@@ -50,6 +51,7 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
         brain = active()
         if brain is None:
             backoff.note(replayed=False)
+            open_tunnel(self, conn)
             return make_request(self, conn, method, url, body=body, headers=headers, **options)
         full = _full_url(self, url)
         if brain.providers.match(full) is not None:
@@ -60,15 +62,23 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
             time.sleep(_POLL)
             decision = decision.poll() or decision
         call = _Call(pool=self, conn=conn, method=method, url=url, body=body, headers=headers, options=options)
-        return wire.carry_out(decision, call, make_request)
+        return wire.carry_out(decision, call, send)
 
     @functools.wraps(prepare_proxy)
     def _prepare_proxy(self: Any, conn: Any) -> Any:
-        brain = active()
-        if brain is not None and brain.settings.mode is Mode.REPLAY and brain.providers.match(_full_url(self, "/")):
-            return None  # the answer comes from a file: no tunnel is needed
-        with announce.announced():
+        if active() is None:
             return prepare_proxy(self, conn)
+        setattr(conn, _TUNNEL, True)  # the call is asked about only afterwards, and one that is replayed needs none
+        return None
+
+    def open_tunnel(pool: Any, conn: Any) -> None:
+        if getattr(conn, _TUNNEL, False):
+            setattr(conn, _TUNNEL, False)
+            prepare_proxy(pool, conn)
+
+    def send(pool: Any, conn: Any, *args: Any, **options: Any) -> Any:
+        open_tunnel(pool, conn)
+        return make_request(pool, conn, *args, **options)
 
     setattr(_make_request, MARK, True)
     pool_class._make_request = _make_request
@@ -146,8 +156,9 @@ class _Wire:
         kept = {key: value for key, value in headers.items() if key in RESPONSE_HEADERS}
         passed = take.start(live.status, headers, kept)
         fields = self._header_dict([(key, value) for key, value in live.headers.iteritems() if key.lower() in passed])
-        body = Body(self._teed(live, take), take.close, live)
-        return self._build(body, fields, live.status, call, owns_connection=False)
+        is_whole = not hasattr(live, "_fp")  # HTTP/2: all of it is here, and nothing gives the connection back
+        body = Body(self._teed(live, take), take.close, None if is_whole else live)
+        return self._build(body, fields, live.status, call, owns_connection=is_whole)
 
     def _teed(self, live: Any, take: Any) -> Iterator[bytes]:
         """A live body on its way to the caller, with the take listening."""
