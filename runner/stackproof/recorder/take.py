@@ -16,8 +16,11 @@ from .canonical import NotPlainJson, compact, parse
 from .normalise import Ids, normalise
 from .recording import cut_at, encode_body
 
-# Of the connection, not of the answer: the caller gets a decoded body of another length.
-_HOP = frozenset({"connection", "content-length", "keep-alive", "transfer-encoding"})
+# Of the connection, not of the answer: the caller gets a decoded body of another length. And cookies: they are secrets,
+# so no file has them, and a client that kept one while recording would send other requests than in replay.
+_NOT_HANDED_ON = frozenset(
+    {"connection", "content-length", "keep-alive", "set-cookie", "set-cookie2", "transfer-encoding"}
+)
 
 Response = dict[str, Any]
 
@@ -58,10 +61,10 @@ class Take:
         if self._framing is not None:
             self._splitter = events.Splitter(self._framing)
         if self._undo is None:
-            return {key: value for key, value in headers.items() if key not in _HOP}
+            return {key: value for key, value in headers.items() if key not in _NOT_HANDED_ON}
         if encodings.needs_a_package(encoding):
             self._kept.pop("content-encoding", None)  # with this name in a file, its body is as it came
-        return {key: value for key, value in headers.items() if key not in _HOP and key != "content-encoding"}
+        return {key: value for key, value in headers.items() if key not in _NOT_HANDED_ON and key != "content-encoding"}
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """One chunk of the network; the chunks to hand on now."""

@@ -1,4 +1,4 @@
-"""Two who write one large recording, or one who writes and one who removes it: wherever they meet, it is whole or gone."""
+"""Two who write one large recording, or one who writes and one who removes it: where they meet, it is whole or gone."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import importlib
 import io
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from http import HTTPStatus
+from http.cookies import SimpleCookie
 from types import ModuleType
 from typing import Any
 
@@ -177,6 +178,7 @@ class _Wire:
             if encodings.needs_a_package(encoding):
                 kept.pop("content-encoding")  # the file holds the decoded body, and whoever replays it must not decode
         passed = take.start(response.status, headers, kept)
+        response.cookies = SimpleCookie()  # read from the head before we were asked; the session would keep them
         self._set_head(response, response.status, [(k, v) for k, v in response.headers.items() if k.lower() in passed])
         response.content = self._teed(response.content, take, limit)
         if response.status in _REDIRECTS:
