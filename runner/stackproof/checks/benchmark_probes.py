@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import tempfile
 import time
 import tracemalloc
 from dataclasses import replace
@@ -30,7 +31,7 @@ def import_seconds(folder: Path) -> float:
         mode=Mode.REPLAY,
         recordings=str(folder / "recordings"),
         setup="benchmark",
-        run_dir=str(folder / "import"),
+        run_dir=fresh(folder),
         run_id="benchmark",
         providers=(Provider(name="benchmark", prefixes=("http://benchmark.invalid/v1",)),),
     )
@@ -49,7 +50,7 @@ def first_seconds(folder: Path, *, floor: bool) -> float:
     from stackproof.recorder.mode import Mode  # noqa: PLC0415
     from stackproof.recorder.scope import use  # noqa: PLC0415
 
-    with installed(settings(folder, Mode.REPLAY)), use(SERIES[0].scope):
+    with installed(settings(folder, Mode.REPLAY, run_dir=fresh(folder))), use(SERIES[0].scope):
         client = client_of(in_memory(Kind.CHAT) if floor else None)
         began = time.perf_counter()
         turn(client, 0, kind=Kind.CHAT)
@@ -68,7 +69,7 @@ def memory_a_call(folder: Path) -> float:
     from stackproof.recorder.scope import use  # noqa: PLC0415
 
     held: list[tuple[int, int]] = []
-    with installed(settings(folder, Mode.REPLAY)):
+    with installed(settings(folder, Mode.REPLAY, run_dir=fresh(folder))):
         client = client_of()
         for call in range(CALLS + 1):
             if call in (CALLS // 5, CALLS):
@@ -81,6 +82,11 @@ def memory_a_call(folder: Path) -> float:
     tracemalloc.stop()
     (first, before), (last, after) = held
     return (after - before) / (last - first)
+
+
+def fresh(folder: Path) -> str:
+    """A run folder that nobody has called in."""
+    return tempfile.mkdtemp(prefix="run-", dir=folder)
 
 
 def main(arguments: list[str]) -> int:

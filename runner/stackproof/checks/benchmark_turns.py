@@ -140,13 +140,13 @@ def client_of(transport: httpx2.Client | None = None) -> openai.OpenAI:
     return openai.OpenAI(base_url=_REPLAY_URL, api_key="benchmark", max_retries=0, http_client=transport)
 
 
-def settings(folder: Path, mode: Mode, url: str = _REPLAY_URL) -> Settings:
-    """What the recorder is told; recordings are below `folder/recordings`."""
+def settings(folder: Path, mode: Mode, url: str = _REPLAY_URL, run_dir: str = "") -> Settings:
+    """What the recorder is told; recordings are below `folder/recordings`, the run beside them."""
     return Settings(
         mode=mode,
         recordings=str(folder / "recordings"),
         setup=SETUP,
-        run_dir=str(folder / mode.value),
+        run_dir=run_dir or str(folder / mode.value),
         run_id="benchmark",
         integration_root=ROOT,
         providers=(Provider(name="benchmark", prefixes=(url,)),),
