@@ -147,7 +147,7 @@ class Refolding:
             active = folding.active(self.catalog, setup, entry.scope)[0].rules
             made.append(refolded(entry.content, active))
             names = {str(rule["name"]) for rule in active if rule.get("repeat") != "ordinal"}
-            blocking |= names & {*made[-1]["rules"]}
+            blocking |= names & {*(made[-1].get("rules") or ())}
         if blocking and not all(_same_answer(made[0], other) for other in made[1:]):
             files = sorted(f"{self.root.name}/{one.name}" for one in those)
             raise RecordingError(
@@ -164,7 +164,7 @@ def refolded(content: Recording, those: Rules) -> Recording:
     after = folding.changed_by(before, those)
     if after == before:
         return content
-    acted = {str(rule["name"]) for rule in rules.acted(before, those)} | {*content["rules"]}
+    acted = {str(rule["name"]) for rule in rules.acted(before, those)} | {*(content.get("rules") or ())}
     return {
         **content,
         # What the file held is the request before any rule, unless one had acted on it already.

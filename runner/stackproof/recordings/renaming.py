@@ -137,10 +137,13 @@ def _for_model(form: Form, old: str, new: str) -> Form:
     def named(value: Any) -> Any:
         return new if value == old else value
 
+    query = form["query"]
+    if ["model", old] in (query or ()):
+        query = sorted([key, named(value) if key == "model" else value] for key, value in query)
     return {
         **form,
         "path": _in_path(form["path"], old, new),
-        "query": sorted([key, named(value) if key == "model" else value] for key, value in form["query"] or ()),
+        "query": query,
         "body": _in_body(form["body"], named),
     }
 
@@ -164,7 +167,7 @@ def _in_body(body: Any, named: Callable[[Any], Any]) -> Any:
         return {
             **body,
             "multipart": [
-                {**part, "text": named(part["text"])} if part["name"] == "model" and "text" in part else part
+                {**part, "text": named(part["text"])} if part.get("name") == "model" and "text" in part else part
                 for part in body["multipart"]
             ],
         }

@@ -129,6 +129,9 @@ def test_a_recording_that_is_not_concerned_is_the_same_object() -> None:
     made = content()
     assert renamed(made, of_names("t/a.py", "t/b.py")) is made
     assert renamed(made, Renaming(kind=Kind.MODEL, old="m", new="n")) is made
+    for query in (None, [["z", "1"], ["a", "m"]]):
+        by_hand = content(query=query, body=None)
+        assert renamed(by_hand, Renaming(kind=Kind.MODEL, old="m", new="n")) is by_hand
 
 
 @pytest.mark.parametrize(
