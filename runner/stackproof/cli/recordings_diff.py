@@ -26,7 +26,7 @@ from stackproof.recordings.reporting import (
     equal_in_meaning,
 )  # fmt: skip
 from stackproof.recordings.wording import counted, json_text, one_line
-from stackproof.suggest import did_you_mean
+from stackproof.suggest import did_you_mean, unknown
 
 # As of diff itself; trouble is 2, the code of a wrong command line.
 _SAME, _DIFFERENT = 0, 1
@@ -133,7 +133,7 @@ def _file(where: Room, word: str, stack: ExitStack) -> tuple[Path, str]:
 
 def _folders(where: Room, old: Path, new: Path, given: dict[str, Any]) -> int:
     summary = Summary(limit=given["limit"])
-    _take(summary, _side(old), _side(new), query(where, given))
+    _take(where, summary, _side(old), _side(new), query(where, given))
     if given["as_json"]:
         _print_json(summary, (where.short(old), where.short(new)))
     else:
@@ -147,8 +147,13 @@ def _folders(where: Room, old: Path, new: Path, given: dict[str, Any]) -> int:
     return _DIFFERENT if summary.in_meaning else _SAME
 
 
-def _take(summary: Summary, old: Side, new: Side, asked: Query) -> None:
-    """Compare what is asked for of both sides."""
+def _take(where: Room, summary: Summary, old: Side, new: Side, asked: Query) -> None:
+    """Compare what is asked for of both sides. UsageError for a setup of which neither has anything, nor the disk."""
+    here = corpus.setups(where.root) if asked.setups and where.root.is_dir() else ()
+    known = {*here, *(name.partition("/")[0] for side in (old, new) for name in side.names)}
+    for setup in asked.setups:
+        if setup not in known:
+            raise unknown("setup", setup, known, where="--setup")
     old, new = old.narrowed(asked), new.narrowed(asked)
     summary.take(followed(pairing.changes(old, new), max(len(old.names), len(new.names)), "comparing recordings"))
 
@@ -184,7 +189,7 @@ def _git(where: Room, between: str, given: dict[str, Any]) -> int:
     span = gitrange.resolve(where.project, between)
     summary = Summary(limit=given["limit"])
     with gitrange.sides(span, where.root) as (old, new):
-        _take(summary, old, new, query(where, given))
+        _take(where, summary, old, new, query(where, given))
     # A name is new when no file held it before, not even one that did not change.
     models, providers = (
         [name for name in summary.new_names(names) if not gitrange.knew(span, where.root, key, name)]

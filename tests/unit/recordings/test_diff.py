@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,12 @@ def test_three_dots_begin_where_both_parted(project: Path, capsys: pytest.Captur
     assert json.loads(capsys.readouterr().out)["counts"]["removed"] == 2
 
 
+def test_a_folder_that_is_gone_is_all_removed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(project / "recordings")
+    assert run(project, "diff", "--git", "HEAD", "--exit-code") == 1
+    assert "| 4 | removed |" in capsys.readouterr().out
+
+
 def test_a_range_is_narrowed_by_filters(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     change(project)
     assert run(project, "diff", "--git", "HEAD", "--json", "--test", "t.py::test_large") == 0
@@ -262,6 +269,7 @@ def test_a_long_report_stays_within_a_comment_and_says_what_it_leaves_out(
     [
         (["--git", "nowhere"], "git does not know the revision 'nowhere'"),
         (["--git", "--output=x..HEAD"], "git does not know the revision '--output=x'"),
+        (["--git", "HEAD", "--setup", "olama"], "unknown setup 'olama' (--setup), did you mean 'ollama'?"),
         (["--git", "HEAD", "a", "b"], "--git takes no A and B"),
         (["HEAD:recordings/none.json", "1.json"], "recordings/none.json does not exist in HEAD"),
         (["nowhere:recordings/none.json", "1.json"], "git does not know the revision 'nowhere'"),
