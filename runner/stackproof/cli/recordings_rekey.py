@@ -60,9 +60,9 @@ def rekey(
     with carrying.alone(where.root):
         if dry_run:
             carrying.refuse_unfinished(where.root)
-        begun, finished = carrying.unfinished(where.root), carrying.finish(where.root)
+        finished = carrying.finish(where.root)
         if finished is not None and not as_json:
-            console.out(f"finished what was begun and killed: {begun}, {finished} files")
+            console.out(str(finished))
         if run is not None:
             return resend(where, asked, run, accept=accept, dry_run=dry_run, as_json=as_json)
         found = _look(where, asked)

@@ -14,6 +14,7 @@ from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, followed, json_option, recording_dir_option, room
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recordings import carrying, corpus
+from stackproof.recordings.carrying import Finished
 from stackproof.recordings.corpus import Entry
 from stackproof.recordings.relocating import Plan, settle
 from stackproof.recordings.renaming import Kind, Renaming, of_names, renamed
@@ -57,11 +58,11 @@ def rename(
     with carrying.alone(where.root):
         if dry_run:
             carrying.refuse_unfinished(where.root)
-        begun = carrying.unfinished(where.root)
         finished = carrying.finish(where.root)
-        if begun == what and finished is not None:
-            _show_finished(what, finished, as_json=as_json)
-            return ExitCode.PASS
+        if finished is not None:
+            _show_finished(finished, as_json=as_json, is_all=finished.what == what)
+            if finished.what == what:
+                return ExitCode.PASS
         if renaming.kind is Kind.MODEL:
             renaming = renaming.beside(models_of(_entries(where, setup, "models")))
         found = Survey()
@@ -108,11 +109,13 @@ def _entries(where: Room, setups: tuple[str, ...], what: str) -> Iterator[Entry]
     return (corpus.read(path, where.root) for path in found)
 
 
-def _show_finished(what: str, files: int, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"schema": 1, "finished": what, "files": files})
-    else:
-        console.out(f"finished what was begun and killed: {what}\nSummary: {files} files moved")
+def _show_finished(finished: Finished, *, as_json: bool, is_all: bool) -> None:
+    if not as_json:
+        console.out(str(finished))
+        if is_all:
+            console.out(f"Summary: {counted(finished.files, 'file')} moved")
+    elif is_all:
+        print_json({"schema": 1, "finished": finished.what, "files": finished.files})
 
 
 def _lines(where: Room, renaming: Renaming, plan: Plan, found: Survey) -> Iterator[str]:

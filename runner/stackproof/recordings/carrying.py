@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from stackproof.errors import RecordingError, UsageError
 from stackproof.recorder import recording, sidefile
 from stackproof.recorder.recording import DamagedRecordingError, Recording
 from stackproof.recordings.relocating import Form, Plan
+from stackproof.recordings.wording import counted
 
 FOLDER = ".moving"
 _ORDER = "order.json"
@@ -81,11 +83,19 @@ def begin(root: Path, plan: Plan, form: Form) -> None:
         raise
 
 
-def finish(root: Path) -> int | None:
-    """Do what was ordered, from the start: what is done already is done again. How many files were written.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished:
+    """A command whose moves are made now, and how many files it wrote."""
 
-    None where there is no order.
-    """
+    what: str
+    files: int
+
+    def __str__(self) -> str:
+        return f"finished what was begun and killed: {self.what}, {counted(self.files, 'file')}"
+
+
+def finish(root: Path) -> Finished | None:
+    """Do what was ordered, from the start: what is done already is done again. None where there is no order."""
     order, staging = _read_order(root), root / FOLDER
     if order is None:
         return None
@@ -102,7 +112,7 @@ def finish(root: Path) -> int | None:
     # Last of all: as long as it is there the command is not over, and without it the command would begin anew.
     (staging / _ORDER).unlink()
     staging.rmdir()
-    return len(order["write"])
+    return Finished(what=str(order["what"]), files=len(order["write"]))
 
 
 def _put_in_place(staged: Path, target: Path) -> None:

@@ -13,7 +13,7 @@ from stackproof.cli import main as cli
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recorder import recording
 from stackproof.recordings import carrying
-from stackproof.recordings.relocating import identity_of, place
+from stackproof.recordings.relocating import Move, identity_of, place, settle
 from stackproof.recordings.renaming import Kind, Renaming, of_names, renamed
 
 Command = Callable[..., int]
@@ -309,3 +309,26 @@ def test_two_commands_do_not_move_files_at_once(command: Command, tmp_path: Path
     with carrying.alone(tmp_path / "recordings"):
         assert command(TEST, "tests/b.py::test_x") == ExitCode.USAGE
     assert command(TEST, "tests/b.py::test_x") == ExitCode.PASS
+
+
+def test_what_another_command_left_unfinished_is_ended_first(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(tmp_path, content())
+    root = tmp_path / "recordings"
+    renaming = of_names(TEST, "tests/integration/base/test_a.py::test_two")
+    move = Move(
+        source=keep(tmp_path, content()), target=place("s", renamed(content(), renaming), 1, "tests/integration")
+    )
+    carrying.begin(
+        root,
+        settle(root, "rename A B", [move], lambda _, made: renamed(made, renaming)),
+        lambda _, made: renamed(made, renaming),
+    )
+    again = ("tests/integration/base/test_a.py::test_two", "tests/integration/base/test_a.py::test_one")
+    assert command(*again, "--dry-run") == ExitCode.RECORDINGS
+    assert "stackproof recordings rename A B was killed before its end" in capsys.readouterr().err
+    assert command(*again) == ExitCode.PASS
+    assert "finished what was begun and killed: rename A B, 1 file\n" in capsys.readouterr().out
+    assert list(tree(tmp_path).values()) == [(TEST, "hi")]
+    assert not (root / carrying.FOLDER).exists()
