@@ -161,11 +161,10 @@ class Recorder(RuleBasedStateMachine):
             if repeated <= len(kept):
                 assert _heard(decision) == kept[repeated - 1]
                 return
+        assert isinstance(decision, Later if self.is_taken(name, say, number) else Record), "each is asked for once"
         if isinstance(decision, Later):
             self.hear_later(name, say, number, decision)
             return
-        assert isinstance(decision, Record)
-        assert not self.is_taken(name, say, number), "one answer is asked for once"
         self.go_on(name, say, number, decision, how)
 
     def go_on(self, name: str, say: str, number: int, decision: Record, how: str) -> None:
@@ -200,13 +199,12 @@ class Recorder(RuleBasedStateMachine):
         elif self.is_taken(name, say, number):
             assert decision is None, "another process is at it"
             self.now.waiting.append((name, say, number, later))
+        elif decision is None:  # as long as any other call of the scope is out
+            assert any(held[0] == name for held in self.now.held)
+            self.now.waiting.append((name, say, number, later))
         else:
-            # It may still say "later", while any other call of the scope is out.
-            assert decision is None or isinstance(decision, Record)
-            if decision is None:
-                self.now.waiting.append((name, say, number, later))
-            else:
-                self.go_on(name, say, number, decision, "answered")
+            assert isinstance(decision, Record)
+            self.go_on(name, say, number, decision, "answered")
 
     @precondition(lambda self: self.run and self.run.held)
     @rule(pick=st.integers(0), how=st.sampled_from(["answered", "refused", "left"]))

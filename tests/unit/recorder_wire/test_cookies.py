@@ -36,7 +36,8 @@ def _aiohttp(url: str) -> Heard:
     async def main() -> Heard:
         # Otherwise aiohttp keeps no cookie of an address without a name.
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
-            names, kept = [], {}
+            names: list[str] = []
+            kept: dict[str, str] = {}
             for _ in range(2):
                 async with session.post(url, data=b"ask") as answer:
                     await answer.read()
