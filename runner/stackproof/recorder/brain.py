@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import debug, encodings, miss, pacing, recording, redact, rules, scope, tokens
+from . import encodings, miss, pacing, recording, redact, rules, scope, tokens
 from .decision import Answer, Decision, Later, PassThrough, Record
 from .identity import Identity, describe, digest
 from .interaction import Call, Request, compose, is_model_list, reason_against
@@ -21,6 +21,9 @@ from .scope import Scope
 from .settings import Settings
 from .store import MODELS, Store, digest_of_models, merge_models
 from .take import Response, Take
+
+if TYPE_CHECKING:
+    from .debug import Trace
 
 _SHARED_WAIT = 120.0
 
@@ -40,7 +43,11 @@ class Brain:
         self.store = Store(settings.recordings, settings.setup, settings.run_dir, settings.integration_root)
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
         self._secrets = redact.known_values(settings.secrets, environ)
-        self._trace = self.store.trace = debug.trace(settings, environ, self._secrets)
+        self._trace: Trace | None = None
+        if settings.debug:
+            from . import debug  # loaded only where it has something to tell
+
+            self._trace = self.store.trace = debug.trace(settings, environ, self._secrets)
         self._real_ids = RealIds(self.ledger)
         self._open: dict[Take, str] = {}  # strong, so that a call whose caller forgot it still settles
         self._last_of: dict[tuple[str, str], int] = {}
