@@ -92,13 +92,21 @@ def check(
     tally = Tally()
     walk = followed(leftovers.files(where.root, asked.setups), total, "check")
     findings = chain(checking.look(terms, walk, tally), _lacking(terms, seen, tally, heard))
-    kept = list(findings) if as_json else list(_printed(findings))
-    failing = any(one.fails or strict for one in kept) or (strict and bool(tally.unobserved))
+    # There may be as many findings as files: only JSON, one object, needs them all at once.
+    kept: list[Finding] = []
+    counts: Counter[Kind] = Counter()
+    failing = False
+    for one in findings if as_json else _printed(findings):
+        counts[one.kind] += 1
+        failing = failing or one.fails or strict
+        if as_json:
+            kept.append(one)
+    failing = failing or (strict and bool(tally.unobserved))
     code = ExitCode.RECORDINGS if failing else ExitCode.PASS
     if as_json:
         print_json({**_facts(terms, kept, tally, seen), "notes": heard.notes, "exit_code": int(code)})
     else:
-        _summary(kept, tally, heard, terms)
+        _summary(counts, tally, heard, terms)
     return code
 
 
@@ -162,10 +170,9 @@ def _printed(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield one
 
 
-def _summary(kept: list[Finding], tally: Tally, heard: _Heard, terms: Terms) -> None:
-    counts = Counter(one.kind for one in kept)
+def _summary(counts: Counter[Kind], tally: Tally, heard: _Heard, terms: Terms) -> None:
     words = ", ".join(f"{counts[kind]} {kind.value}" for kind in Kind if counts[kind]) or "nothing wrong"
-    if kept:
+    if counts:
         console.out("")
     for note in heard.notes:
         console.out(f"– {note}")
