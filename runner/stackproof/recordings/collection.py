@@ -74,7 +74,9 @@ def collect(
     }
     if stack is not None:
         given["stack_config"] = stack
-    chosen = replace(options.resolve(given, environ, project), file=(), subdirs=(), pattern=None, json=False)
+    chosen = replace(
+        options.resolve(given, environ, project), file=(), subdirs=(), pattern=None, workers=None, json=False
+    )
     absolute = project.absolute()
     with tempfile.TemporaryDirectory(prefix="stackproof-") as folder, Interrupts() as interrupts:
         cell_dir = Path(folder)
