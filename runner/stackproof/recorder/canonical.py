@@ -85,14 +85,23 @@ def _is_deep(value: Any) -> bool:
     return bool(level)
 
 
-def writer(*, ascii_only: bool, sort_keys: bool = False) -> Callable[[Any], str]:
+def writer(
+    *, ascii_only: bool, sort_keys: bool = False, default: Callable[[Any], Any] | None = None
+) -> Callable[[Any], str]:
     """JSON without spaces, of a value that does not contain itself; ValueError for NaN and infinities.
+
+    default: gives something to write in place of a value that JSON does not have; TypeError without it.
 
     `json.dumps` makes an encoder for every call that has options, and `JSONEncoder.encode` an inner one: for an event
     of a stream that takes as long as the writing. Where the inner one is not to be had, `encode` does the same.
     """
     encoder = json.JSONEncoder(
-        ensure_ascii=ascii_only, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False, check_circular=False
+        ensure_ascii=ascii_only,
+        sort_keys=sort_keys,
+        separators=(",", ":"),
+        allow_nan=False,
+        check_circular=False,
+        default=default,
     )
     text = json.encoder.encode_basestring_ascii if ascii_only else json.encoder.encode_basestring
     make = getattr(json.encoder, "c_make_encoder", None)

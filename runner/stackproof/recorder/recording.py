@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from . import events, sidefile
+from . import arrays, events, sidefile
 from .canonical import NotPlainJson, compact, parse, whole
 
 FORMAT = 1
@@ -40,20 +40,35 @@ class DamagedRecordingError(Exception):
     """A file that is no recording: unreadable, cut short, or of an unknown format. The message names the file."""
 
 
-def read(path: str, again: int = 2) -> Recording | None:
-    """The recording at `path`; None when there is no such file; DamagedRecordingError when it is something else.
+def read(path: str) -> Recording | None:
+    """The recording at `path`; None when there is no such file; DamagedRecordingError when it is something else."""
+    return _read(path, to_replay=False)
 
-    again: how often to look anew where its side file is gone, since another process may just have replaced both.
+
+def read_to_replay(path: str) -> Recording | None:
+    """As `read`, for who wants the bytes of the answer: where there are long arrays, its body is bytes already.
+
+    What else has such arrays, the request, is not for looking at then.
     """
+    return _read(path, to_replay=True)
+
+
+def _read(path: str, *, to_replay: bool, again: int = 2) -> Recording | None:
+    """again: how often to look anew where its side file is gone: another process may just have replaced both."""
+    has_arrays = False
     try:
-        data = _read_json(_content(path).decode("utf-8"))
+        text = _content(path).decode("utf-8")
+        if to_replay and len(text) > arrays.LEAST:
+            data, has_arrays = arrays.read(text)
+        else:
+            data = _read_json(text)
         if isinstance(data, dict):
             sidefile.take_in(path, data)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         if again and isinstance(error, sidefile.SideFileError):
-            return read(path, again - 1)
+            return _read(path, to_replay=to_replay, again=again - 1)
         raise DamagedRecordingError(f"{path} cannot be read as a recording: {error}") from None
     if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
         raise DamagedRecordingError(f"{path} has format {data['format']!r}; this version reads format {FORMAT}")
@@ -61,6 +76,9 @@ def read(path: str, again: int = 2) -> Recording | None:
     if lacking is not None:
         raise DamagedRecordingError(f"{path} is not a recording: it has no {lacking}")
     found: Recording = data
+    body = found["response"].get("body") if has_arrays else None
+    if isinstance(body, dict) and "json" in body:
+        found["response"]["body"] = {"bytes": arrays.compact(body["json"])}
     return found
 
 

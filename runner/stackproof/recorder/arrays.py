@@ -1,0 +1,75 @@
+"""Long arrays of numbers on their way from a recording to the caller: their text is checked, and passed on as it is.
+
+An embedding is a thousand numbers, and to make text of a number anew takes longer than everything else that is done
+for a replayed call. A recording has such an array on one line (`recording.dumps`); no JSON string spans lines, so such
+a line is an array wherever it stands. Its numbers keep the spelling that they have in the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .canonical import NotPlainJson, whole, writer
+
+# Characters; in a shorter text nothing is long enough to be worth the search.
+LEAST = 2048
+_SPACES = {ord(" "): None}
+_LINE = re.compile(r'(\n *(?:"[^"\\\n]*": )?)(\[[-+0-9.eE, ]{512,}\])(?=,?\n)')
+
+
+class _Numbers:
+    """An array that was not taken apart."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+# Numbers stay text here, too: whether they are numbers is all that is asked.
+_check = whole(json.JSONDecoder(parse_float=str, parse_constant=_constant))
+
+
+def read(text: str) -> tuple[Any, bool]:
+    """A recording's JSON, and whether it has long arrays of numbers; these are for `compact` alone. ValueError."""
+    found: list[_Numbers] = []
+
+    def take_out(match: re.Match[str]) -> str:
+        _check(match[2])
+        found.append(_Numbers(match[2].translate(_SPACES)))
+        return f"{match[1]}NaN"  # which JSON does not have, so that a reader asks what it is
+
+    rest = _LINE.sub(take_out, text)
+    numbers: Iterator[_Numbers] = iter(found)
+
+    def put_in(name: str) -> Any:
+        # In their order. One that asks too much is in the file itself, wherever it stands.
+        item = next(numbers, None)
+        return _constant(name) if item is None or name != "NaN" else item
+
+    return whole(json.JSONDecoder(parse_constant=put_in))(rest), bool(found)
+
+
+def compact(value: Any) -> bytes:
+    """JSON for the wire, as `canonical.compact` writes it, of a value that `read` gave."""
+    texts: list[str] = []
+    # No string of the value is this one: it is made up after the value was.
+    mark = os.urandom(12).hex()
+
+    def note(item: Any) -> str:
+        if not isinstance(item, _Numbers):
+            raise NotPlainJson(f"{type(item).__name__} is not JSON")
+        texts.append(item.text)
+        return mark
+
+    pieces = writer(ascii_only=False, default=note)(value).split(f'"{mark}"')
+    parts = [pieces[0], *(part for pair in zip(texts, pieces[1:], strict=True) for part in pair)]
+    return "".join(parts).encode("utf-8", "backslashreplace")
