@@ -99,7 +99,7 @@ def _summary(found: Picked, gone: list[Removal], *, dry_run: bool) -> None:
     if unobserved:
         console.out(f"– {unobserved} were not observed and stay; stackproof recordings check says why")
     tests = len({one.scope for one in gone if one.scope})
-    of = f" of {tests} test{'' if tests == 1 else 's'} and fixtures" if tests else ""
+    of = f" of {tests} test{'' if tests == 1 else 's'} or fixture{'' if tests == 1 else 's'}" if tests else ""
     would = "would be removed" if dry_run else "removed"
     console.out(f"{len(gone)} file{'' if len(gone) == 1 else 's'} {would}{of}, {found.files} recordings looked at")
 

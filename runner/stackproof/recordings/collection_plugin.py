@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 NAME = "collection.json"
+_ERROR = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Interrupt|Exit)\b")
 
 _tests: list[str] = []
 _modules: list[str] = []
@@ -46,4 +48,6 @@ def pytest_sessionfinish() -> None:
 def _first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     told = [line[1:].strip() for line in lines if line.startswith("E ")]
-    return (told or lines or ["it cannot be collected"])[0]
+    # pytest shows a syntax error with its place and its text first.
+    named = [line for line in told if _ERROR.match(line)]
+    return (named or told or lines or ["it cannot be collected"])[0]

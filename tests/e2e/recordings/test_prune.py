@@ -179,7 +179,7 @@ def test_recordings_of_a_deleted_test_are_named_listed_and_removed(project: Proj
     ended = project.do("recordings", "prune")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines()[0] == "tests/integration/test_it.py::test_goes: its test is gone"
-    assert "1 file removed of 1 test" in ended.stdout
+    assert "1 file removed of 1 test or fixture, 3 recordings looked at" in ended.stdout
     assert project.kept() == ["good morning", "stays"]
     project.run("--strict")
     assert project.prune() == []
@@ -195,6 +195,8 @@ def test_nothing_is_removed_when_the_tests_cannot_be_collected(project: Project)
     assert ended.returncode == 2
     assert "tests/integration/test_it.py cannot be collected: ModuleNotFoundError" in ended.stderr
     assert "Traceback" not in ended.stderr
+    project.tests("def broken(:\n", _STAYS)
+    assert "test_it.py cannot be collected: SyntaxError: " in project.do("recordings", "prune").stderr
     told = project.check(code=0)
     assert "deleted tests were not looked for" in told["notes"][0]
 
