@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -65,7 +66,7 @@ class Store:
         name = identity.file_name(ordinal)
         for folder in self.folders(scope):
             path = f"{folder}/{name}"
-            found = recording.read(path)
+            found = recording.read_to_replay(path)
             if found is not None:
                 return path, found
         return None
@@ -137,6 +138,21 @@ class Store:
             return self._carry_out(staging, order)
         return 0, self._prune(scope, set()) if order.prune else 0
 
+    def promote_rest(self, scope: Scope, *, replace: bool, prune: bool = True) -> tuple[int, int]:
+        """Move what was recorded after the scope's promotion: numbers go on, and what was moved then stays.
+
+        What a stack calls while it is torn down comes so late.
+        """
+        staging = self._staging(scope)
+        ended = promotion.ended(staging)
+        before = (*ended.names.values(), *ended.kept) if ended else ()
+        names = self._numbered(scope, replace, before)
+        if names:
+            order = promotion.Order(scope=scope.name, names=names, prune=replace and prune, kept=before)
+            promotion.begin(staging, order)
+            return self._carry_out(staging, order)
+        return 0, self._prune(scope, set(before)) if replace and prune else 0
+
     def was_promoted(self, scope: Scope) -> bool:
         """Whether this attempt's recordings are in place already: what is staged now was recorded too late."""
         return promotion.has_ended(self._staging(scope))
@@ -149,8 +165,9 @@ class Store:
             written, removed = written + counts[0], removed + counts[1]
         return written, removed
 
-    def _numbered(self, scope: Scope, replace: bool) -> dict[str, str]:
-        """Staged file name → its name in place."""
+    def _numbered(self, scope: Scope, replace: bool, before: Sequence[str] = ()) -> dict[str, str]:
+        """Staged file name → its name in place. `before`: names that its earlier recordings have got."""
+        taken = Counter(match["request"] for match in map(_NAME.match, before) if match)
         numbered: dict[str, list[tuple[int, str]]] = {}
         for path in self.staged(scope):
             staged = os.path.basename(path)
@@ -160,7 +177,7 @@ class Store:
         present = set(self.names_of(scope))
         names: dict[str, str] = {}
         for request, takes in numbered.items():
-            for closed, (_, staged) in enumerate(sorted(takes), start=1):
+            for closed, (_, staged) in enumerate(sorted(takes), start=1 + taken[request]):
                 # In record-if-missing the files before this one are in place already: their numbers are taken.
                 ordinal = closed if replace else self._free(present | {*names.values()}, scope, request)
                 names[staged] = Identity(scope=scope.digest, request=request).file_name(ordinal)
@@ -175,7 +192,7 @@ class Store:
             content = recording.read(os.path.join(staging, staged))
             if content is not None:
                 written += self._put(scope, os.path.join(folder, name), content)
-        removed = self._prune(scope, set(order.names.values()) if order.prune else None)
+        removed = self._prune(scope, {*order.names.values(), *order.kept} if order.prune else None)
         for staged in order.names:
             recording.remove(os.path.join(staging, staged))
         promotion.end(staging)
@@ -312,14 +329,16 @@ def _model_id(item: Any) -> str:
 
 
 def merge_models(found: Sequence[Recording]) -> Any:
-    """One list out of several servers' lists: `data` or `models` merged by model id, first one wins."""
+    """One list out of several servers' lists: `data` or `models`, the first one as it is, then what it lacks by id."""
     bodies = [item["response"]["body"]["json"] for item in found]
     merged = dict(bodies[0])
     for key in ("data", "models"):
         lists = [body[key] for body in bodies if isinstance(body.get(key), list)]
         if lists:
-            by_id: dict[str, Any] = {}
-            for item in (item for items in lists for item in items):
-                by_id.setdefault(_model_id(item), item)
-            merged[key] = list(by_id.values())
+            merged[key] = list(lists[0])  # some servers name a model twice in theirs
+            seen = set(map(_model_id, lists[0]))
+            for item in (item for items in lists[1:] for item in items):
+                if _model_id(item) not in seen:
+                    seen.add(_model_id(item))
+                    merged[key].append(item)
     return merged

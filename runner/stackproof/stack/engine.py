@@ -251,7 +251,12 @@ class Engine:
         Without `follow` only what it has written so far.
         """
         with self._told(f"reading the log of container {container[:12]}"):
-            yield from self._client.logs(container, stdout=True, stderr=True, stream=True, follow=follow)
+            stream = self._client.logs(container, stdout=True, stderr=True, stream=True, follow=follow)
+            try:
+                yield from stream
+            finally:
+                with contextlib.suppress(OSError, DockerError):
+                    stream.close()
 
     def put(self, container: str, folder: str, archive: bytes | IO[bytes]) -> None:
         """Unpack a tar archive in a folder of a container, which need not run."""
@@ -396,11 +401,12 @@ def _step(log: Sequence[str]) -> str:
 def _feed(stream: Any, given: bytes) -> None:
     """Write to a command's standard input, close it, and wait until the command has closed its output."""
     raw = getattr(stream, "_sock", stream)
-    raw.settimeout(_CALL)
-    raw.sendall(given)
-    raw.shutdown(socket.SHUT_WR)
-    while raw.recv(65536):
-        pass
+    with contextlib.closing(raw):
+        raw.settimeout(_CALL)
+        raw.sendall(given)
+        raw.shutdown(socket.SHUT_WR)
+        while raw.recv(65536):
+            pass
 
 
 @contextlib.contextmanager

@@ -15,21 +15,25 @@ from stackproof.errors import StackStartError
 
 _START = 10.0  # seconds
 _PIECE = 65536
+_ROUNDS = 5
 
 
 async def serve(listen: str, target: str, ready: asyncio.Event | None = None) -> None:
     """Hand every connection to `listen` on to `target` until cancelled; OSError when `listen` is taken."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends = [writer]
         try:
             far_reader, far_writer = await _connect(target)
-        except OSError:
-            writer.transport.abort()  # as a port at which nobody listens
-            return
-        with contextlib.suppress(OSError):
+            ends.append(far_writer)
             await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
-        for end in (writer, far_writer):
-            end.close()
+        except OSError:
+            writer.transport.abort()  # as a port at which nobody listens, or whose listener has gone
+        except asyncio.CancelledError:
+            pass  # the forwarder ends; asyncio's streams would print the error
+        finally:
+            for end in ends:
+                end.close()
 
     if "/" in listen:
         server = await asyncio.start_unix_server(handle, listen)
@@ -38,8 +42,11 @@ async def serve(listen: str, target: str, ready: asyncio.Event | None = None) ->
         server = await asyncio.start_server(handle, host, int(port))
     if ready is not None:
         ready.set()
-    async with server:
-        await server.serve_forever()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        # Not `async with`: from Python 3.12 on that would wait for the connections that are open.
+        server.close()
 
 
 @contextmanager
@@ -105,7 +112,13 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _end_others() -> None:
+    """End what is open, and let the transports close."""
+    for _ in range(_ROUNDS):
+        # What is being accepted in this very moment has no transport yet that could be closed.
+        await asyncio.sleep(0)
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+    for _ in range(_ROUNDS):
+        await asyncio.sleep(0)
