@@ -160,10 +160,11 @@ def note_unanswered(entries: Iterable[Mapping[str, Any]], into: dict[tuple[str, 
             requests.discard(str(entry.get("request")))
 
 
-def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool, interrupted: bool) -> None:
+def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool, interrupted: bool, stack_lives: bool = False) -> None:
     """At the end of a session: keep the recordings of wider scopes of which no dependent failed.
 
-    After an interrupted session nothing is removed: what would have been asked for later is not known.
+    After an interrupted session nothing is removed: what would have been asked for later is not known. Nor of a stack
+    that is still there: `promote_rest_of_stack` does it when it is not.
     """
     if not brain.settings.mode.records:
         return
@@ -180,7 +181,7 @@ def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool, interrupted: b
         note_unanswered(brain.ledger.read("calls")[0], unanswered)
         whole = not interrupted and not any(left for (name, _), left in unanswered.items() if name == owner.name)
         # A stack that was not started, since no picked test needs it, has not asked for less.
-        whole = whole and (owner != scopes.STACK or bool(brain.store.staged(owner)))
+        whole = whole and (owner != scopes.STACK or (not stack_lives and bool(brain.store.staged(owner))))
         unanswered.clear()
         _add(kept, brain.store.promote(owner, replace=replace, prune=whole))
 
@@ -192,6 +193,21 @@ def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool, interrupted: b
     if any_passed:
         promote(scopes.STACK)
         kept.written += brain.store.promote_models()
+
+
+def promote_rest_of_stack(brain: Brain, *, interrupted: bool) -> tuple[int, int]:
+    """When the stack is gone: keep what it called on its way out; (files written, files removed).
+
+    It is then that what it no longer asks for is known, and goes.
+    """
+    if not brain.settings.mode.records:
+        return 0, 0
+    unanswered: dict[tuple[str, int], set[str]] = {}
+    note_unanswered(brain.ledger.read("calls")[0], unanswered)
+    whole = not interrupted and not any(left for (name, _), left in unanswered.items() if name == scopes.STACK_NAME)
+    # One that was not started, since no picked test needs it, has not asked for less.
+    whole = whole and (brain.store.was_promoted(scopes.STACK) or bool(brain.store.staged(scopes.STACK)))
+    return brain.store.promote_rest(scopes.STACK, replace=brain.settings.mode is Mode.RECORD, prune=whole)
 
 
 def _failed_shared(entries: Iterable[Mapping[str, Any]]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -24,6 +25,10 @@ _CUT_SHORT = (int(pytest.ExitCode.INTERRUPTED), int(pytest.ExitCode.INTERNAL_ERR
 
 OUTSIDE = "stackproof_outside"
 """Where a worker's input holds what `PluginSession.outside` gives."""
+
+
+def _nothing() -> None:
+    """Nothing is left to do: the session did not get to its end, or another ends the stack."""
 
 
 class PluginSession:
@@ -51,6 +56,7 @@ class PluginSession:
             facts = replace(opened.settings, providers=(), command="", stack_url=None)
             (opened.cell_dir / "recorder.json").write_text(facts.to_json() + "\n", encoding="utf-8")
         self._finished = False
+        self._last_of_all: Callable[[], None] = _nothing
         self.summary: list[str] = []
 
     @classmethod
@@ -125,8 +131,14 @@ class PluginSession:
             return None
         self._add_workers(kept)
         passed = self._journal.passed
-        keeping.promote_shared(self._brain, kept, any_passed=any(passed.values()), interrupted=exitstatus in _CUT_SHORT)
-        facts = tally.count(self._brain, kept, keeping.unused(self._brain, passed))
+        interrupted = exitstatus in _CUT_SHORT
+        keeping.promote_shared(
+            self._brain, kept, any_passed=any(passed.values()), interrupted=interrupted, stack_lives=True
+        )
+        unused = keeping.unused(self._brain, passed)
+        if any(passed.values()) and self._ends_the_stack:
+            self._last_of_all = functools.partial(self._keep_rest, interrupted=interrupted, unused=unused)
+        facts = tally.count(self._brain, kept, unused)
         self._journal.write("calls", **facts)
         self.summary = [*tally.missed(self._journal.missed), *tally.lines(facts, self._brain.settings.mode)]
         untold = self._keeper.untold(kept.misses_told)
@@ -146,10 +158,24 @@ class PluginSession:
             for name, value in entry.items():
                 setattr(kept, name, getattr(kept, name) + value)
 
+    @property
+    def _ends_the_stack(self) -> bool:
+        """Whether the stack goes with this session; a run that has started a server ends it afterwards."""
+        return self._opened.alone or self._opened.settings.stack_type == "library_client"
+
+    def _keep_rest(self, *, interrupted: bool, unused: list[str]) -> None:
+        written, removed = keeping.promote_rest_of_stack(self._brain, interrupted=interrupted)
+        if self._journal is not None and (written or removed):
+            kept = replace(self._keeper.kept)
+            kept.written += written
+            kept.removed += removed
+            self._journal.write("calls", **tally.count(self._brain, kept, unused))
+
     def close(self) -> None:
-        """Stop the stack, take the recorder out, give the environment back."""
+        """Stop the stack, keep what it called on its way out, take the recorder out, give the environment back."""
         try:
             self._opened.undo.close()
+            self._last_of_all()
         finally:
             install.uninstall(self._brain)
             if self._journal is not None:

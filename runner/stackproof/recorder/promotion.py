@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 _ORDER, _DONE = ".order", ".done"
@@ -12,11 +12,12 @@ _ORDER, _DONE = ".order", ".done"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """`names`: staged file name → file name in place. With `prune`, the scope keeps no other files than these."""
+    """`names`: staged file name → file name in place. With `prune`, the scope keeps these, `kept` and no others."""
 
     scope: str
     names: Mapping[str, str]
     prune: bool
+    kept: Sequence[str] = ()
 
 
 def begin(staging: str, order: Order) -> None:
@@ -35,6 +36,15 @@ def end(staging: str) -> None:
 def has_ended(staging: str) -> bool:
     """Whether what was in the folder `staging` has been moved."""
     return os.path.exists(staging + _DONE)
+
+
+def ended(staging: str) -> Order | None:
+    """The order that was carried out last for the folder `staging`, if one was."""
+    try:
+        with open(staging + _DONE, encoding="utf-8") as file:
+            return Order(**json.load(file))
+    except FileNotFoundError:
+        return None
 
 
 def unfinished(staged: str) -> Iterator[tuple[str, Order]]:

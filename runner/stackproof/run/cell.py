@@ -95,6 +95,9 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
         outcome["sealed"] = "namespace" if sealed or started.prefix else _by_hook(work)
         if order.options.keep and interrupts.first is None and not order.options.collect_only:
             _keep(work)
+        misses = sum(1 for _ in jsonfile.lines(cell_dir / "misses.jsonl"))
+    if work.cell.mode is not StackMode.LIBRARY and not order.options.collect_only:
+        _last_calls(work, misses)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -240,6 +243,16 @@ def _keep(work: _Work) -> None:
     while work.interrupts.first is None:
         time.sleep(0.1)
     work.interrupts.forget()
+
+
+def _last_calls(work: _Work, misses: int) -> None:
+    """See to what the stack called while it was torn down, after the `misses` that the tests were told of."""
+    from stackproof.run import last_calls  # noqa: PLC0415 - pytest comes with it, and no cell waits for that at its start
+
+    if work.cell.inference_mode.records:
+        last_calls.keep(work.cell_dir, interrupted=work.outcome["exit_code"] not in (0, int(ExitCode.TESTS)))
+    if work.outcome["exit_code"] == 0 and work.outcome["error"] is None:
+        work.outcome["error"] = last_calls.missed(work.cell_dir, misses)
 
 
 def _by_hook(work: _Work) -> str:

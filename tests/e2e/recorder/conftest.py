@@ -102,6 +102,10 @@ def create_app():
             async with client() as http:
                 (await http.post(url() + "/answers", json={"say": "at the start"})).raise_for_status()
         yield
+        if os.environ.get("TINY_CALLS_AT_END"):
+            async with client() as http:
+                for say in ("at the end", "at the start"):
+                    (await http.post(url() + "/answers", json={"say": say})).raise_for_status()
 
     paths = {"health": health}
     routes = [Route("/v1/health", health)]
@@ -256,6 +260,20 @@ class Project:
             capture_output=True,
             text=True,
             timeout=60,
+            check=False,
+        )
+        return Ended(code=ended.returncode, out=ended.stdout + ended.stderr)
+
+    def run(self, mode: str, *options: str, stack: str, **variables: str) -> Ended:
+        """Run the project's suite by the command."""
+        command = [sys.executable, "-m", "stackproof", "run", "--suite", "base", "--setup", "probe"]
+        ended = subprocess.run(
+            [*command, "--inference-mode", mode, "--stack-config", f"{stack}:tiny", "--seal", "never", *options],
+            cwd=self.root,
+            env=self.environment(mode, stack, **variables),
+            capture_output=True,
+            text=True,
+            timeout=90,
             check=False,
         )
         return Ended(code=ended.returncode, out=ended.stdout + ended.stderr)

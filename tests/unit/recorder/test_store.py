@@ -152,6 +152,33 @@ def test_promotion_closes_the_gaps_of_what_was_not_kept(store: Store) -> None:
     assert store.staged(OWNER) == []
 
 
+def test_what_comes_after_a_promotion_goes_on_from_there_and_costs_nothing(store: Store, tmp_path: Path) -> None:
+    def record(n: int, run: str) -> Store:
+        again = Store(str(tmp_path / "recordings"), "ollama", str(tmp_path / run), ROOT)
+        _stage(again, 2, n, scope=STACK)  # number 1 was not kept
+        again.promote(STACK, replace=True, prune=False)
+        _stage(again, 3, 30, scope=STACK)
+        _stage(again, 5, 50, scope=STACK)
+        _stage(again, 1, 7, OTHER, scope=STACK)
+        return again
+
+    first = record(20, "run-1")
+    assert first.promote_rest(STACK, replace=True) == (3, 0)
+    names = [_name(number, scope=STACK) for number in (1, 2, 3)]
+    whole = {**dict(zip(names, (20, 30, 50), strict=True)), _name(1, OTHER, STACK): 7}
+    assert _kept(store, "common") == whole
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "recordings").rglob("*.json")}
+    # Recorded anew with equal answers, no file is touched in between either.
+    assert record(20, "run-2").promote_rest(STACK, replace=True) == (0, 0)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "recordings").rglob("*.json")} == before
+    third = Store(str(tmp_path / "recordings"), "ollama", str(tmp_path / "run-3"), ROOT)
+    _stage(third, 1, 20, scope=STACK)
+    third.promote(STACK, replace=True, prune=False)
+    assert _kept(store, "common") == whole, "what the stack still asks for is not known"
+    assert third.promote_rest(STACK, replace=True) == (0, 3)
+    assert _kept(store, "common") == {names[0]: 20}
+
+
 def test_record_replaces_the_scope_s_set_and_nobody_else_s(store: Store) -> None:
     neighbour = Scope(name=f"{ROOT}/base/test_a.py::test_z")
     _stage(store, 1, 1, scope=neighbour)

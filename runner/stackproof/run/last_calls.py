@@ -1,0 +1,53 @@
+"""What a stack called while it was torn down: kept like its other recordings, and missed like them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from stackproof.errors import ExitCode
+from stackproof.evidence import jsonfile, testlog
+from stackproof.evidence.outcomes import Outcome
+from stackproof.plugin import keeping
+from stackproof.recorder.brain import Brain
+from stackproof.recorder.settings import Settings
+
+MISSES = "misses.jsonl"
+_PASSED = (Outcome.PASSED, Outcome.FLAKY, Outcome.XPASSED)
+
+
+def keep(cell_dir: Path, *, interrupted: bool) -> None:
+    """Promote them, and tell the cell's log of tests how many files that made."""
+    settings, log = cell_dir / "recorder.json", testlog.read(cell_dir / "tests.jsonl")
+    if not settings.is_file() or not any(entry.outcome in _PASSED for entry in log.tests.values()):
+        return
+    brain = Brain(Settings.from_json(settings.read_text(encoding="utf-8")), {})
+    try:
+        written, removed = keeping.promote_rest_of_stack(brain, interrupted=interrupted)
+        recorded = sum(call.get("kind") == "recorded" for call in brain.ledger.read("calls")[0])
+    finally:
+        brain.ledger.close()
+    if log.calls is not None and (written or removed):
+        counts = {
+            "written": (log.calls.get("written") or 0) + written,
+            "removed": (log.calls.get("removed") or 0) + removed,
+        }
+        event = {**log.calls, **counts, "recorded": recorded}
+        with (cell_dir / "tests.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(event) + "\n")
+
+
+def missed(cell_dir: Path, before: int) -> dict[str, Any] | None:
+    """What the cell's outcome says where a miss came after the first `before` ones, which the tests were told of."""
+    late = [miss for miss in jsonfile.lines(cell_dir / MISSES) if miss][before:]
+    if not late:
+        return None
+    first, _, rest = str(late[0].get("message", "")).partition("\n")
+    more = f", and {len(late) - 1} more" if len(late) > 1 else ""
+    return {
+        "kind": "late-miss",
+        "message": f"the stack called a provider while it was torn down: {first}{more}",
+        "hint": rest.strip(),
+        "exit_code": int(ExitCode.RECORDINGS),
+    }
