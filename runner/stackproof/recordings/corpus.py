@@ -80,7 +80,7 @@ def setups(root: Path, wanted: Iterable[str] = ()) -> tuple[str, ...]:
     chosen = tuple(dict.fromkeys(wanted))
     for name in chosen:
         if name not in found:
-            raise unknown("setup with recordings", name, found, where="--setup")
+            raise unknown("recorded setup", name, found, where="--setup")
     return chosen or tuple(found)
 
 
