@@ -25,6 +25,7 @@ from stackproof.recordings.collection import Collected
 from stackproof.recordings.findings import Finding, Kind
 from stackproof.recordings.observed import Observed
 
+_NAMES = ", ".join(Kind)
 _KINDS = click.Choice([kind.value for kind in Kind])
 
 
@@ -44,8 +45,8 @@ class _Heard:
 @filters
 @recording_dir_option
 @recordings_use.runs_option
-@click.option("--only", type=_KINDS, multiple=True, help="Look for this kind only. May be repeated.")
-@click.option("--skip", type=_KINDS, multiple=True, help="Do not look for this kind. May be repeated.")
+@click.option("--only", type=_KINDS, metavar="KIND", multiple=True, help=f"Look for this kind only: {_NAMES}.")
+@click.option("--skip", type=_KINDS, metavar="KIND", multiple=True, help="Do not look for this kind. May be repeated.")
 @click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="Name recordings older than this.")
 @click.option("--collect/--no-collect", "collects", default=True, help="Ask pytest which tests there are (default).")
 @click.option("--strict", is_flag=True, help="What is only said fails too: stale, not observed, perhaps missing.")
