@@ -73,16 +73,5 @@ def prune(runs: Path, *, keep: int = KEPT) -> None:
 
 
 def _alive(owner: dict[str, object]) -> bool:
-    pid = owner.get("pid")
-    if not isinstance(pid, int):
-        return False
-    if proctable.available():
-        found = proctable.entry(pid)
-        return found is not None and found.running and found.started == owner.get("started")
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    pid, started = owner.get("pid"), owner.get("started")
+    return isinstance(pid, int) and isinstance(started, int) and proctable.alive(pid, started)

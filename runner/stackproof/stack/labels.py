@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Mapping
@@ -69,17 +68,4 @@ def is_abandoned(labels: Mapping[str, str], *, now: float) -> bool:
         return True
     if labels.get(PREFIX + "host") != this_host():
         return False
-    if proctable.available():
-        found = proctable.entry(pid)
-        return found is None or not found.running or found.started != started
-    return not _exists(pid)
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return not proctable.alive(pid, started)

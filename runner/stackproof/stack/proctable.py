@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from collections.abc import Iterable, Iterator
@@ -152,3 +153,20 @@ def _addresses(host: str) -> frozenset[str]:
     word = int.from_bytes(socket.inet_aton(host), sys.byteorder)
     mapped = f"0000000000000000{int.from_bytes(bytes((0, 0, 255, 255)), sys.byteorder):08X}{word:08X}"
     return frozenset({f"{word:08X}", "0" * 8, "0" * 32, mapped})
+
+
+def alive(pid: int, started: int) -> bool:
+    """Whether the process `pid` that started at `started` (clock ticks since boot) still runs.
+
+    Without /proc only the number can be asked for, which may be another process's by now.
+    """
+    if available():
+        found = entry(pid)
+        return found is not None and found.running and found.started == started
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
