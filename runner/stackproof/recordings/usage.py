@@ -2,7 +2,8 @@
 
 A recording is used when any run that is kept asked for it, whichever stack it had. It is unused when its test passed
 from recordings on every stack that it is known to run on (a skip on one leaves the judgement to the others), with
-this very file in place, and nobody asked. Everything else was not observed.
+this very file in place, and nobody asked, or only runs from before the test was changed. Everything else was not
+observed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from pathlib import Path
 
 from stackproof.evidence.outcomes import Outcome
 from stackproof.recorder.mode import Mode
-from stackproof.recorder.scope import STACK_NAME
 from stackproof.recorder.store import parse_name
 from stackproof.recordings.observed import Observed
 from stackproof.recordings.query import owner_of, suites_of
@@ -70,8 +70,8 @@ class Usage:
     suite_digest: Callable[[str], str]
     recorded: Callable[[str, str], bool]
     tests: frozenset[str] | None = None
-    _asked: set[str] = field(default_factory=set)
-    _recorded: set[tuple[str, str, str]] = field(default_factory=set)
+    _asked: dict[str, Observed] = field(default_factory=dict)
+    _recorded: dict[tuple[str, str, str], Observed] = field(default_factory=dict)
     _seen: dict[tuple[str, str, str], dict[str, tuple[Outcome, Observed]]] = field(default_factory=dict)
     _whole: dict[tuple[str, str, str], Observed] = field(default_factory=dict)
     _fixtures: dict[tuple[str, str, str], frozenset[str]] = field(default_factory=dict)
@@ -97,23 +97,32 @@ class Usage:
         name = Path(file).name
         parsed = parse_name(name)
         if kind == "recorded" and parsed is None and name:
-            self._asked.add(f"{one.setup}/common/{name}")  # a list of models
+            self._asked.setdefault(f"{one.setup}/common/{name}", one)  # a list of models
         elif parsed is not None and (kind == "recorded" or "/" not in file):
             # Its number may have been closed up on the way into its place.
-            self._recorded.add((one.setup, parsed.scope, parsed.request))
+            self._recorded.setdefault((one.setup, parsed.scope, parsed.request), one)
         elif kind == "replayed":
-            self._asked.add(one.name_of(file))
+            self._asked.setdefault(one.name_of(file), one)
 
     def judge(self, file: File) -> Judged:
         """What is known of one recording."""
         name = Path(file.name).name
         parsed = parse_name(name)
         suites = suites_of(file.scope, self.suites)
-        if file.name in self._asked or (parsed and (file.setup, parsed.scope, parsed.request) in self._recorded):
-            return Judged(use=Use.USED, suites=suites)
-        if parsed is None or file.scope == STACK_NAME:
+        asked = self._asked.get(file.name)
+        if asked is None and parsed is not None:
+            asked = self._recorded.get((file.setup, parsed.scope, parsed.request))
+        is_test = "::" in file.scope and not file.scope.startswith("fixture:")
+        if asked is not None:
+            used = Judged(use=Use.USED, suites=suites)
+            if not is_test or self._same_test(asked, file.scope):
+                return used
+            # The test that asked was another one; only a run with the new one can say that it does not.
+            judged = self._judge(file, suites, self._by_test)
+            return judged if judged.use is Use.UNUSED else used
+        if parsed is None or not (is_test or file.scope.startswith("fixture:")):
             return Judged(use=Use.UNOBSERVED, why=_OF_THE_STACK, suites=suites)
-        if file.scope.startswith("fixture:"):
+        if not is_test:
             # A fixture of no file or folder, a session's, may serve every suite.
             suites = suites or _around(owner_of(file.scope), self.suites)
             if any(self.recorded(suite, file.setup) and not self._stacks(suite, file.setup) for suite in suites):

@@ -180,6 +180,19 @@ def test_a_test_that_changed_after_the_run_is_not_observed(runs: Runs) -> None:
     assert usage.judge(file).why == "its test's file changed after run aaaaaa (library:reference)"
 
 
+def test_a_test_that_changed_is_judged_by_runs_since_then_where_there_are_any(runs: Runs) -> None:
+    runs.add("aaaaaa", PASSED, asked=(name_of(TEST),), began=-100, digest="then")
+    usage = runs.usage()
+    usage.suite_digest = lambda _: "another"
+    file = File(name=name_of(TEST), setup="ollama", scope=TEST, changed=NOW - 1000)
+    assert usage.judge(file).use is Use.USED, "what asked was another test, and no run says that this one does not"
+    runs.add("bbbbbb", PASSED, began=time.time() - NOW + 5)
+    assert runs.use() is Use.USED, "by its digest, the test is the same"
+    usage = runs.usage()
+    usage.suite_digest = lambda _: "another"
+    assert usage.judge(file).use is Use.UNUSED
+
+
 def test_what_was_just_recorded_is_used_though_its_number_was_closed_up(runs: Runs) -> None:
     runs.add("aaaaaa", PASSED, began=-90)
     runs.add("bbbbbb", PASSED, mode=Mode.RECORD, recorded=(name_of(TEST, number=2),), began=-50)
@@ -221,6 +234,7 @@ def test_a_fixture_of_a_session_waits_for_every_suite_that_has_recordings(runs: 
 def test_what_belongs_to_the_stack_is_never_called_unused(runs: Runs) -> None:
     runs.add("aaaaaa", PASSED, began=time.time() - NOW + 5)
     assert runs.use("stack") is Use.UNOBSERVED
+    assert runs.use("a scope of another kind") is Use.UNOBSERVED
     models = File(name=f"ollama/common/models-{REQUEST}-aaaaaaaaaaaa.json", setup="ollama", scope=TEST, changed=NOW)
     assert runs.usage().judge(models).use is Use.UNOBSERVED
 
