@@ -113,26 +113,34 @@ def record(folder: Path, chosen: Sequence[Series] = SERIES) -> None:
 def replay(folder: Path, chosen: Sequence[Series] = SERIES, rounds: int = 1) -> None:
     """Time every series and write the seconds of each pair to `folder/turns.json`.
 
-    The series take turns, too: what makes the machine slow for a while makes all of them slow.
+    Series of one kind take turns, too: what makes the machine slow for a while makes all of them slow.
     """
-    times: dict[str, tuple[list[float], list[float]]] = {series.name: ([], []) for series in chosen}
+    times: dict[str, tuple[list[float], list[float]]] = {}
     with installed(settings(folder, Mode.REPLAY)):
-        replayed = client_of()
-        floors = {kind: client_of(in_memory(kind)) for kind in Kind}
-        for attempt in range(1, rounds + 1):
-            for number in range(0 if attempt == 1 else WARM_UP, WARM_UP + TURNS):
-                if number == WARM_UP:
-                    gc.collect()
-                for series in chosen:
-                    measured = partial(turn, replayed, number, kind=series.kind)
-                    floor = partial(turn, floors[series.kind], number, kind=series.kind)
-                    with use(replace(series.scope, attempt=attempt)):
-                        pair = _pair(measured, floor, floor_first=number % 2 == 0)
-                    if number >= WARM_UP:
-                        for kept, seconds in zip(times[series.name], pair, strict=True):
-                            kept.append(seconds)
-    lines = [{"name": name, "turns": turns, "floor": floor_times} for name, (turns, floor_times) in times.items()]
+        for kind in dict.fromkeys(series.kind for series in chosen):
+            alike = [series for series in chosen if series.kind is kind]
+            times.update(_of_kind(kind, alike, rounds))
+    lines = [{"name": series.name, "turns": times[series.name][0], "floor": times[series.name][1]} for series in chosen]
     jsonfile.write(folder / RESULT, {"lines": lines})
+
+
+def _of_kind(kind: Kind, alike: Sequence[Series], rounds: int) -> dict[str, tuple[list[float], list[float]]]:
+    """Seconds of turns and of their floors, by series."""
+    times: dict[str, tuple[list[float], list[float]]] = {series.name: ([], []) for series in alike}
+    replayed, in_memory_client = client_of(), client_of(in_memory(kind))
+    for attempt in range(1, rounds + 1):
+        for number in range(0 if attempt == 1 else WARM_UP, WARM_UP + TURNS):
+            if number == WARM_UP:
+                gc.collect()
+            measured = partial(turn, replayed, number, kind=kind)
+            floor = partial(turn, in_memory_client, number, kind=kind)
+            for series in alike:
+                with use(replace(series.scope, attempt=attempt)):
+                    pair = _pair(measured, floor, floor_first=number % 2 == 0)
+                if number >= WARM_UP:
+                    for kept, seconds in zip(times[series.name], pair, strict=True):
+                        kept.append(seconds)
+    return times
 
 
 def client_of(transport: httpx2.Client | None = None) -> openai.OpenAI:

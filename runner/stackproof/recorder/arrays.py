@@ -15,10 +15,10 @@ from typing import Any
 
 from .canonical import NotPlainJson, whole, writer
 
-# Characters; in a shorter text nothing is long enough to be worth the search.
-LEAST = 2048
+# Characters: in a shorter text nothing is long enough to be worth the search, and a shorter line is no long array.
+LEAST, _LONG = 4096, 512
 _SPACES = {ord(" "): None}
-_LINE = re.compile(r'(\n *(?:"[^"\\\n]*": )?)(\[[-+0-9.eE, ]{512,}\])(?=,?\n)')
+_LINE = re.compile(r'( *(?:"[^"\\]*": )?)(\[[-+0-9.eE, ]+\])(,?)')
 
 
 class _Numbers:
@@ -34,6 +34,7 @@ def _constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+read_plain = whole(json.JSONDecoder(parse_constant=_constant))
 # Numbers stay text here, too: whether they are numbers is all that is asked.
 _check = whole(json.JSONDecoder(parse_float=str, parse_constant=_constant))
 
@@ -41,13 +42,15 @@ _check = whole(json.JSONDecoder(parse_float=str, parse_constant=_constant))
 def read(text: str) -> tuple[Any, bool]:
     """A recording's JSON, and whether it has long arrays of numbers; these are for `compact` alone. ValueError."""
     found: list[_Numbers] = []
-
-    def take_out(match: re.Match[str]) -> str:
-        _check(match[2])
-        found.append(_Numbers(match[2].translate(_SPACES)))
-        return f"{match[1]}NaN"  # which JSON does not have, so that a reader asks what it is
-
-    rest = _LINE.sub(take_out, text)
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        if len(line) > _LONG and line.endswith(("]", "],")) and (match := _LINE.fullmatch(line)):
+            before, array, after = match.groups()
+            _check(array)
+            found.append(_Numbers(array.translate(_SPACES)))
+            lines[index] = f"{before}NaN{after}"  # which JSON does not have, so that a reader asks what it is
+    if not found:
+        return read_plain(text), False
     numbers: Iterator[_Numbers] = iter(found)
 
     def put_in(name: str) -> Any:
@@ -55,7 +58,7 @@ def read(text: str) -> tuple[Any, bool]:
         item = next(numbers, None)
         return _constant(name) if item is None or name != "NaN" else item
 
-    return whole(json.JSONDecoder(parse_constant=put_in))(rest), bool(found)
+    return whole(json.JSONDecoder(parse_constant=put_in))("\n".join(lines)), True
 
 
 def compact(value: Any) -> bytes:

@@ -118,7 +118,7 @@ class Brain:
 
     def _decide(self, call: Call) -> Decision:
         ordinal = self.ledger.claim(call.scope, call.identity.request)
-        if self.settings.mode.records and self.settings.rules:
+        if self.settings.rules and self.settings.mode.records:
             folded = self._folded(call)
             if folded is not None:
                 return self._refuse(call, ordinal, folded)

@@ -127,14 +127,18 @@ class Ledger:
     def note(self, journal: str, entry: Mapping[str, Any]) -> None:
         """Append one line to `<journal>.jsonl`."""
         line = _encode(entry) + "\n"
+        handle = self._files.get(journal)
+        os.write(self._opened(journal) if handle is None else handle, line.encode())
+
+    def _opened(self, journal: str) -> int:
         with self._lock:
-            handle = self._files.get(journal)
+            handle = self._files.get(journal)  # another thread may have been first
             if handle is None:
                 os.makedirs(self.run_dir, exist_ok=True)
                 path = os.path.join(self.run_dir, f"{journal}.jsonl")
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
                 self._files[journal] = handle
-        os.write(handle, line.encode())
+        return handle
 
     def read(self, journal: str, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
         """Lines of a journal from a byte offset, and the offset after the last whole line."""

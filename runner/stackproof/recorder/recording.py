@@ -26,7 +26,7 @@ from hashlib import sha256
 from typing import Any
 
 from . import arrays, events, sidefile
-from .canonical import NotPlainJson, compact, parse, whole
+from .canonical import NotPlainJson, compact, parse
 
 FORMAT = 1
 Recording = dict[str, Any]
@@ -61,7 +61,7 @@ def _read(path: str, *, to_replay: bool, again: int = 2) -> Recording | None:
         if to_replay and len(text) > arrays.LEAST:
             data, has_arrays = arrays.read(text)
         else:
-            data = _read_json(text)
+            data = arrays.read_plain(text)
         if isinstance(data, dict):
             sidefile.take_in(path, data)
     except FileNotFoundError:
@@ -95,13 +95,6 @@ def _content(path: str) -> bytes:
     finally:
         os.close(handle)
     return content
-
-
-def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-_read_json = whole(json.JSONDecoder(parse_constant=_constant))
 
 
 def _lacking(data: Any) -> str | None:  # noqa: PLR0911 - a list of things to look at

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import announce
 from ..brain import Brain
-from ..decision import Answer, Decision, Later, PassThrough, Record
+from ..decision import Answer, Later, PassThrough, Record
 from ..failures import Kind, kind_of
 from ..interaction import Request
 from ..patching import MARK, require_own, require_version
@@ -63,6 +63,8 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
         while isinstance(decision, Later):
             time.sleep(_POLL)
             decision = decision.poll() or decision
+        if isinstance(decision, Answer):
+            return wire.replayed(decision, request)
         return wire.sync(decision, request, functools.partial(handle, self))
 
     @functools.wraps(handle_async)
@@ -75,6 +77,8 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
         while isinstance(decision, Later):
             await _pause(_POLL)
             decision = decision.poll() or decision
+        if isinstance(decision, Answer):
+            return wire.replayed(decision, request)
         return await wire.asynchronous(decision, request, functools.partial(handle_async, self))
 
     setattr(handle_request, MARK, True)
@@ -204,11 +208,9 @@ class _Wire:
 
         self._stream_class, self._tee_class = Stream, Tee
 
-    def sync(self, decision: Decision, request: Any, send: Callable[[Any], Any]) -> Any:
-        backoff.note(replayed=isinstance(decision, Answer))
+    def sync(self, decision: PassThrough | Record | Later, request: Any, send: Callable[[Any], Any]) -> Any:
+        backoff.note(replayed=False)
         match decision:
-            case Answer():
-                return self._answer(decision, request)
             case Record():
                 with self.watching(decision.take), announce.announced():
                     response = send(self._outgoing(decision, request))
@@ -219,11 +221,11 @@ class _Wire:
             case Later():
                 raise AssertionError("polled before")
 
-    async def asynchronous(self, decision: Decision, request: Any, send: Callable[[Any], Any]) -> Any:
-        backoff.note(replayed=isinstance(decision, Answer))
+    async def asynchronous(
+        self, decision: PassThrough | Record | Later, request: Any, send: Callable[[Any], Any]
+    ) -> Any:
+        backoff.note(replayed=False)
         match decision:
-            case Answer():
-                return self._answer(decision, request)
             case Record():
                 with self.watching(decision.take), announce.announced():
                     response = await send(self._outgoing(decision, request))
@@ -288,12 +290,13 @@ class _Wire:
             extensions={key: value for key, value in response.extensions.items() if key != "reason_phrase"},
         )
 
-    def _answer(self, answer: Answer, request: Any) -> Any:
+    def replayed(self, answer: Answer, request: Any) -> Any:
+        backoff.note(replayed=True)
         if answer.status is None:
             raise self.exception(answer, request)
         return self._module.Response(
             status_code=answer.status,
-            headers=dict(answer.headers),
+            headers=answer.headers,
             stream=self._stream_class(answer, request),
             extensions={"http_version": b"HTTP/1.1"},
         )
