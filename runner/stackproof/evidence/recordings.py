@@ -36,15 +36,21 @@ def inspect(folder: Path, setups: Iterable[str], *, values: Mapping[str, str] | 
     secrets: list[str] = []
     for path in files:
         name = path.relative_to(folder).as_posix()
-        try:
-            found = recording.read(str(path))
-        except recording.DamagedRecordingError as error:
-            damaged.append(f"{name}: {str(error).removeprefix(str(path)).strip()}")
-            continue
+        found, damage = open_one(path)
+        if damage is not None:
+            damaged.append(f"{name}: {damage}")
         hit = redact.find(found, values or {})
         if hit is not None:
             secrets.append(f"{name}: {hit[0]} in {hit[1]}")
     return RecordingFacts(files=len(files), damaged=tuple(damaged), secrets=tuple(secrets))
+
+
+def open_one(path: Path) -> tuple[recording.Recording | None, str | None]:
+    """The recording in a file, or what is wrong with it, without the path; neither where there is no such file."""
+    try:
+        return recording.read(str(path)), None
+    except recording.DamagedRecordingError as error:
+        return None, str(error).removeprefix(str(path)).strip()
 
 
 def to_json(facts: RecordingFacts) -> dict[str, Any]:

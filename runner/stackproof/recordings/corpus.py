@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.errors import UsageError
-from stackproof.recorder import recording
+from stackproof.evidence.recordings import open_one
 from stackproof.recorder.recording import Recording
 from stackproof.suggest import unknown
 
@@ -106,9 +106,7 @@ def read(path: Path, root: Path) -> Entry:
     """The file at `path`, which lies below `root`; damage is a finding here, not an error."""
     name = path.relative_to(root).as_posix()
     setup = name.partition("/")[0]
-    try:
-        content = recording.read(str(path))
-        damage = None if content is not None else "was removed while it was looked at"
-    except recording.DamagedRecordingError as error:
-        content, damage = None, str(error).removeprefix(str(path)).strip()
+    content, damage = open_one(path)
+    if content is None and damage is None:
+        damage = "was removed while it was looked at"
     return Entry(path=path, name=name, setup=setup, content=content, damage=damage)
