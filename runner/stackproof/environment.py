@@ -310,7 +310,7 @@ def _stack(
     spec = cell.stack
     parts = urlsplit(base_url or "")
     # A container has an address and a file system of its own; the folders of the run have the same paths in both.
-    inside = spec.docker if cell.mode is StackMode.DOCKER else None
+    inside = spec.docker if cell.mode.in_containers else None
     folder = str(spec.folder) if inside is None else inside.folder
     templates = {
         "base_url": base_url or "",

@@ -112,15 +112,17 @@ class DockerSpec:
     """How a stack runs in a container: either an image that is built from `dockerfile`, or one that is there, `image`.
 
     base: the build argument BASE, the image to start from; a run may name another. requirements: file for pip; wheels
-    for it are prepared outside and lie in `wheels/` of the build's context. context: what else of the stack's folder
-    the build may see. python: what {python} stands for in the command. folder: where the stack's folder is inside.
-    port: where the command listens inside.
+    for it are prepared outside and lie in `wheels/` of the build's context. tests: the same for what tests need beside
+    it where they run inside (docker-library). context: what else of the stack's folder the build may see. python: what
+    {python} stands for in the command. folder: where the stack's folder is inside. port: where the command listens
+    inside.
     """
 
     dockerfile: Path | None = None
     image: str | None = None
     base: str = "python:3.11-slim"
     requirements: Path | None = None
+    tests: Path | None = None
     context: tuple[Path, ...] = ()
     python: str = "python3"
     folder: str = "/stack"

@@ -96,8 +96,9 @@ def _docker(section: Section, folder: Path) -> DockerSpec | None:
     inner = section.section("docker", f"'docker' of {section.what}")
     if inner is None:
         return None
-    inner.only("dockerfile", "image", "base", "requirements", "context", "python", "folder", "port")
-    dockerfile, requirements, image = inner.text("dockerfile"), inner.text("requirements"), inner.text("image")
+    inner.only("dockerfile", "image", "base", "requirements", "tests", "context", "python", "folder", "port")
+    dockerfile, image = inner.text("dockerfile"), inner.text("image")
+    requirements, tests = inner.text("requirements"), inner.text("tests")
     if (dockerfile is None) == (image is None):
         inner.fail(f"{inner.what} needs either 'dockerfile' or 'image'")
     default = DockerSpec()
@@ -106,6 +107,7 @@ def _docker(section: Section, folder: Path) -> DockerSpec | None:
         image=image,
         base=inner.text("base") or default.base,
         requirements=existing(inner, "requirements", requirements, folder) if requirements else None,
+        tests=existing(inner, "tests", tests, folder) if tests else None,
         context=tuple(existing(inner, "context", item, folder) for item in inner.texts("context")),
         python=inner.text("python") or default.python,
         folder=inner.text("folder") or default.folder,

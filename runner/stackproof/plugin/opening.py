@@ -44,7 +44,7 @@ def within_run(environ: Mapping[str, str]) -> Opened:
 
     def open_stack() -> StackHandle:
         cell = _cell_of(cell_dir, environ)
-        if cell.mode is StackMode.LIBRARY:
+        if cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY):
             with scope.within_stack():
                 return undo.enter_context(
                     start.start(cell=cell, environment=dict(os.environ), cell_dir=cell_dir, timeout=None, port=None)

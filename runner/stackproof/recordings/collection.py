@@ -95,14 +95,13 @@ def collect(
         )
         roots = tuple(dict.fromkeys(path for each in cells for path in each.paths))
         log = cell_dir / "pytest.log"
-        ended = pytest_run.run(
+        process = pytest_run.process(
             pytest_run.arguments(chosen, roots, project=absolute, cell_dir=cell_dir),
             environment=built.tests,
             project=absolute,
             log=log,
-            timeout=_DEADLINE,
-            interrupts=interrupts,
         )
+        ended = pytest_run.run(process, timeout=_DEADLINE, interrupts=interrupts)
         if interrupts.first is not None:
             raise KeyboardInterrupt
         if ended.timed_out:

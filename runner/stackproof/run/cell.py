@@ -27,6 +27,7 @@ from stackproof.run import cell_file, contained, namespace, suite, writable
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ports, service, start, tether
+from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.process import Process
 
 _POST_TIMEOUT = 600.0
@@ -92,7 +93,8 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
     with ExitStack() as undo:
         started = _start(work, undo)
         _tests(work, started)
-        outcome["sealed"] = "namespace" if sealed or started.prefix else _by_hook(work)
+        shut = started.tests is not None and work.cell.inference_mode is Mode.REPLAY
+        outcome["sealed"] = "namespace" if sealed or started.prefix or shut else _by_hook(work)
         if order.options.keep and interrupts.first is None and not order.options.collect_only:
             _keep(work)
         misses = sum(1 for _ in jsonfile.lines(cell_dir / "misses.jsonl"))
@@ -102,10 +104,14 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Started:
-    """What the tests need of what was started. prefix: in front of their command, to shut them off by themselves."""
+    """What the tests need of what was started. prefix: in front of their command, to shut them off by themselves.
+
+    tests: where they run in a container.
+    """
 
     variables: Mapping[str, str]
     prefix: tuple[str, ...] = ()
+    tests: ContainedTests | None = None
 
 
 def _start(work: _Work, undo: ExitStack) -> _Started:
@@ -145,19 +151,24 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
         return _Started(variables=build().tests)
     if cell.mode.in_containers:
         placed = contained.start(
-            cell,
-            build,
+            contained.Order(
+                cell=cell,
+                build=build,
+                options=options,
+                project=work.order.project,
+                cell_dir=work.cell_dir,
+                run_id=work.order.run_id,
+                owner=work.order.orchestrator,
+                caller=work.caller,
+                say=work.log.say,
+                check=work.interrupts.check,
+            ),
             undo,
-            options=options,
-            project=work.order.project,
-            cell_dir=work.cell_dir,
-            run_id=work.order.run_id,
-            owner=work.order.orchestrator,
-            caller=work.caller,
-            say=work.log.say,
-            check=work.interrupts.check,
         )
-        handle, started = placed.handle, _Started(variables=placed.variables, prefix=placed.prefix)
+        started = _Started(variables=placed.variables, prefix=placed.prefix, tests=placed.tests)
+        if placed.handle is None:
+            return started
+        handle = placed.handle
     else:
         built = build()
         handle = undo.enter_context(
@@ -179,15 +190,14 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
 def _tests(work: _Work, started: _Started) -> None:
     variables = started.variables
     options, interrupts = work.order.options, work.interrupts
-    ended = suite.run(
-        suite.arguments(options, work.cell.paths, project=work.order.project, cell_dir=work.cell_dir),
-        environment=variables,
+    arguments = suite.arguments(options, work.cell.paths, project=work.order.project, cell_dir=work.cell_dir)
+    here = suite.process(
+        [*started.prefix, *arguments],
+        environment=started.variables,
         project=work.order.project,
         log=None if suite.talks(options) else work.cell_dir / "pytest.log",
-        timeout=options.suite_timeout,
-        interrupts=interrupts,
-        prefix=started.prefix,
     )
+    ended = suite.run(started.tests or here, timeout=options.suite_timeout, interrupts=interrupts)
     work.outcome["exit_code"] = ended.code
     if interrupts.first is not None:
         work.outcome["signal"] = interrupts.first.name

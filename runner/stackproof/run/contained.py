@@ -12,79 +12,93 @@ from urllib.parse import urlsplit
 from stackproof import container_environment, plan
 from stackproof.catalog.records import StackMode
 from stackproof.environment import Environment
-from stackproof.errors import DockerError
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
-from stackproof.run import namespace
-from stackproof.stack import container, place
+from stackproof.run import namespace, suite
+from stackproof.stack import contained_tests, container, place
+from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.forwarder import forwarding
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.place import Place
 
+# The same without a container.
+_BESIDE = {StackMode.DOCKER: StackMode.SERVER, StackMode.DOCKER_LIBRARY: StackMode.LIBRARY}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contained:
-    """A stack that answers at the address the tests were told. prefix: what shuts the tests off, empty when nothing."""
+    """A cell with its stack in a container. handle: a server that answers at the address the tests were told.
 
-    handle: StackHandle
-    variables: Mapping[str, str]
-    prefix: tuple[str, ...]
-
-
-def start(
-    cell: plan.Cell,
-    build: Callable[..., Environment],
-    undo: ExitStack,
-    *,
-    options: RunOptions,
-    project: Path,
-    cell_dir: Path,
-    run_id: str,
-    owner: int,
-    caller: Mapping[str, str],
-    say: Callable[[str], None],
-    check: Callable[[], None],
-) -> Contained:
-    """Start it; everything is ended by `undo`. build: `environment.build` with all but `moved`.
-
-    Raises what `place.opened` and `container.server` raise.
+    prefix: what shuts the tests off, empty when nothing. tests: where the tests run in a container themselves.
     """
-    if cell.mode is not StackMode.DOCKER:
-        raise DockerError(
-            f"{cell.mode.value} is not there yet",
-            hint=f"run it as docker:{cell.stack.name} or library:{cell.stack.name}",
-        )
-    replay = cell.inference_mode is Mode.REPLAY
-    without = plan.again(replace(cell, mode=StackMode.SERVER), options)
+
+    variables: Mapping[str, str]
+    handle: StackHandle | None = None
+    prefix: tuple[str, ...] = ()
+    tests: ContainedTests | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """What to start. build: `environment.build` with all but `moved`; caller: the environment of whoever asked."""
+
+    cell: plan.Cell
+    build: Callable[..., Environment]
+    options: RunOptions
+    project: Path
+    cell_dir: Path
+    run_id: str
+    owner: int
+    caller: Mapping[str, str]
+    say: Callable[[str], None]
+    check: Callable[[], None]
+
+    @property
+    def replay(self) -> bool:
+        """Whether nothing may get out."""
+        return self.cell.inference_mode is Mode.REPLAY
+
+
+def start(order: Order, undo: ExitStack) -> Contained:
+    """Start it; everything is ended by `undo`. Raises what `place.opened` and `container.server` raise."""
+    cell, options = order.cell, order.options
     where = undo.enter_context(
         place.opened(
             cell.stack,
-            run_id=run_id,
-            owner=owner,
-            internal=replay,
-            environment=caller,
-            without=without,
-            say=say,
-            check=check,
+            run_id=order.run_id,
+            owner=order.owner,
+            internal=order.replay,
+            with_tests=cell.mode is StackMode.DOCKER_LIBRARY,
+            environment=order.caller,
+            without=plan.again(replace(cell, mode=_BESIDE[cell.mode]), options),
+            say=order.say,
+            check=order.check,
         )
     )
-    built = build()
-    if not replay:
-        built = build(moved=_moved(cell, built, where))
+    built = order.build()
+    if not order.replay:
+        built = order.build(moved=_moved(cell, built, where))
+    if cell.mode is StackMode.DOCKER_LIBRARY:
+        return Contained(variables=built.tests, tests=_library(order, built, where))
+    return _server(order, built, where, undo)
+
+
+def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> Contained:
+    cell, options = order.cell, order.options
     handle = undo.enter_context(
         container.server(
             cell.stack,
             where,
             variables=container_environment.inside(cell, options, built),
-            cell_dir=cell_dir,
-            recordings=project / options.recording_dir,
+            cell_dir=order.cell_dir,
+            recordings=order.project / options.recording_dir,
             timeout=options.start_timeout,
-            check=check,
+            check=order.check,
         )
     )
     url = built.tests["STACKPROOF_API_BASE_URL"]
     inside, outside = urlsplit(handle.base_url).netloc, urlsplit(url).netloc
-    seal = namespace.decide(options.seal, replay=replay, environment=caller)
+    seal = namespace.decide(options.seal, replay=order.replay, environment=order.caller)
     prefix: tuple[str, ...] = ()
     if seal.sealed and seal.prefix:
         # A path of a Unix socket has to be short, and a run's folder may lie deep.
@@ -94,6 +108,22 @@ def start(
     else:
         undo.enter_context(forwarding(outside, inside))
     return Contained(handle=replace(handle, base_url=url), variables=built.tests, prefix=prefix)
+
+
+def _library(order: Order, built: Environment, where: Place) -> ContainedTests:
+    arguments = suite.arguments(order.options, order.cell.paths, project=order.project, cell_dir=order.cell_dir)
+    return contained_tests.make(
+        order.cell.stack,
+        where,
+        # The project is there to be read.
+        arguments=(*arguments[1:], "-p", "no:cacheprovider"),
+        variables=container_environment.inside(order.cell, order.options, built),
+        project=order.project,
+        cell_dir=order.cell_dir,
+        recordings=order.project / order.options.recording_dir,
+        records=order.cell.inference_mode.records,
+        shown=suite.talks(order.options),
+    )
 
 
 def _moved(cell: plan.Cell, built: Environment, where: Place) -> dict[str, str]:

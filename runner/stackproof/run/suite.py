@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from stackproof.options import RunOptions
 from stackproof.run.interrupts import Interrupts
@@ -59,30 +60,35 @@ def arguments(options: RunOptions, paths: Sequence[str], *, project: Path, cell_
     return [*command, *paths, *options.pytest_args]
 
 
-def run(
-    command: Sequence[str],
-    *,
-    environment: Mapping[str, str],
-    project: Path,
-    log: Path | None,
-    timeout: float,
-    interrupts: Interrupts,
-    prefix: Sequence[str] = (),
-) -> SuiteEnd:
-    """Run `command` until it ends, `timeout` seconds have passed, or somebody asks us to stop.
+def process(command: Sequence[str], *, environment: Mapping[str, str], project: Path, log: Path | None) -> Process:
+    """pytest as a process of this machine, not started yet. log: None lets it use our terminal."""
+    return Process(
+        name="pytest", command=command, environment=environment, cwd=project, log=log, interactive=log is None
+    )
+
+
+class Runs(Protocol):
+    """pytest as it runs: a process of this machine, or a container."""
+
+    def start(self) -> None:
+        """Start it."""
+
+    def poll(self) -> int | None:
+        """Exit code as `subprocess` gives it, or None while it runs."""
+
+    def signal(self, signum: int) -> None:
+        """Send it a signal."""
+
+    def stop(self, grace: float = ...) -> None:
+        """End it and whatever it left running."""
+
+
+def run(process: Runs, *, timeout: float, interrupts: Interrupts) -> SuiteEnd:
+    """Run pytest until it ends, `timeout` seconds have passed, or somebody asks us to stop.
 
     To stop, it gets SIGINT once: pytest then tears down and writes its report. After 30 s, or at a second request, it
-    is killed. Whatever it left running is ended too. log: None lets it use our terminal. prefix: what goes in front of
-    the command, to shut it off from every network.
+    is killed. Whatever it left running is ended too.
     """
-    process = Process(
-        name="pytest",
-        command=[*prefix, *command],
-        environment=environment,
-        cwd=project,
-        log=log,
-        interactive=log is None,
-    )
     deadline = time.monotonic() + timeout
     timed_out = False
     stop_until: float | None = None

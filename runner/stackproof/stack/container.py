@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +31,8 @@ _ENTER = Path(enter.__file__)
 class Container:
     """A container as `readiness` watches a process: `poll`, `ending`, `tail`, its log in a file from the first byte."""
 
-    def __init__(self, engine: Engine, spec: ContainerSpec, *, name: str, log: Path) -> None:
+    def __init__(self, engine: Engine, spec: ContainerSpec, *, name: str, log: Path, shown: bool = False) -> None:
+        self._shown = shown
         self.name = name
         self.log: Path | None = log
         self._written = log
@@ -98,6 +100,12 @@ class Container:
         state = self._look(fresh=True)
         return None if state is None else state.addresses.get(network)
 
+    def signal(self, signum: int) -> None:
+        """Send its program a signal; nothing happens when it is gone."""
+        if self._id:
+            with suppress(DockerError):
+                self._engine.signal(self._id, signum)
+
     def stop(self, grace: float = lifetime.GRACE) -> None:
         """End it, with its log complete, and remove it. Safe to call again, and before the start."""
         try:
@@ -119,6 +127,9 @@ class Container:
         with self._written.open("ab", buffering=0) as file, suppress(DockerError):
             for piece in self._engine.logs(self._id):
                 file.write(piece)
+                if self._shown:
+                    sys.stdout.buffer.write(piece)
+                    sys.stdout.flush()
 
 
 @contextmanager
@@ -161,7 +172,7 @@ def server(
             mounts=(
                 Mount(source=place.shared(cell_dir), target=str(cell_dir.absolute())),
                 Mount(source=place.shared(recordings), target=str(recordings.absolute()), read_only=True),
-                *_no_names(guest, where),
+                *no_names(guest, where),
             ),
             tmpfs=(enter.FOLDER,),
             capabilities=("NET_ADMIN",) if where.internal else (),
@@ -194,7 +205,7 @@ def server(
         container.stop()
 
 
-def _no_names(guest: Path, where: Place) -> tuple[Mount, ...]:
+def no_names(guest: Path, where: Place) -> tuple[Mount, ...]:
     """In a network without a way out: nobody to ask for names. The engine would ask the machine's name server, which
     is a way out too, and a slow one where there is none."""
     if not where.internal:

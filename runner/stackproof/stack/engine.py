@@ -292,6 +292,11 @@ class Engine:
                 stream.close()
             return int(self._client.exec_inspect(made["Id"])["ExitCode"] or 0)
 
+    def signal(self, container: str, signum: int) -> None:
+        """Send the first process of a container a signal."""
+        with self._told(f"signalling container {container[:12]}"):
+            self._client.kill(container, signal=signum)
+
     def stop(self, container: str, grace: float) -> None:
         """Ask a container to end, and end it after `grace` seconds; nothing happens where it is gone."""
         with self._told(f"stopping container {container[:12]}"):

@@ -24,14 +24,16 @@ def prepare(
     stack: StackSpec,
     *,
     base: str | None,
+    with_tests: bool = False,
     environment: Mapping[str, str],
     say: Callable[[str], None],
     check: Callable[[], None],
 ) -> tuple[str, ImageFacts]:
     """The name of the image that `stack` runs in, built first where the engine has none of these contents, and itself.
 
-    base: the image to start from, in place of the one in stack.yaml. say: gets the lines of a build. check: called
-    while waiting, raises to end it. DockerError when a base image is missing, BuildFailedError when a step fails.
+    base: the image to start from, in place of the one in stack.yaml. with_tests: what the tests need is in it too. say:
+    gets the lines of a build. check: called while waiting, raises to end it. DockerError when a base image is missing,
+    BuildFailedError when a step fails.
     """
     spec = stack.docker
     if spec is None:
@@ -40,17 +42,19 @@ def prepare(
         return spec.image, _there(engine, spec.image, f"image of stack {stack.name!r}")
     start_from = base or spec.base
     found = _there(engine, start_from, f"base image of stack {stack.name!r}")
-    tag = f"stackproof/{stack.name}:{_digest(stack, spec, found)}"
+    asked = _requirements(stack, spec, with_tests=with_tests)
+    kind = f"{stack.name}-tests" if with_tests else stack.name
+    tag = f"stackproof/{kind}:{_digest(stack, spec, found, asked)}"
     ready = engine.image(tag)
     if ready is not None:
         return tag, ready
     say(f"building {tag} from {start_from}")
     wheels = None
-    if spec.requirements is not None:
+    if asked:
         target = wheelhouse.target_of(engine, found.id)
-        wheels = wheelhouse.prepare(spec.requirements, target, environment=environment, say=say, check=check)
+        wheels = wheelhouse.prepare(asked, target, environment=environment, say=say, check=check)
     with io.BytesIO() as context:
-        _pack(context, stack, spec, wheels)
+        _pack(context, stack, spec, wheels, asked)
         context.seek(0)
         for line in engine.build(
             context, tag=tag, arguments={"BASE": start_from}, labels={labels.STACK: stack.name, labels.DIGEST: tag}
@@ -82,10 +86,21 @@ def _files(stack: StackSpec, spec: DockerSpec) -> Iterator[Path]:
                 yield path
 
 
-def _digest(stack: StackSpec, spec: DockerSpec, base: ImageFacts) -> str:
+def _requirements(stack: StackSpec, spec: DockerSpec, *, with_tests: bool) -> bytes:
+    """What pip is asked for; nothing where the image needs no more than its base."""
+    if with_tests and spec.tests is None:
+        raise UsageError(
+            f"stack {stack.name!r} does not say what its tests need in a container",
+            hint=f"name a file for pip as `tests` in the `docker` section of {stack.source}",
+        )
+    files = [path for path in (spec.requirements, spec.tests if with_tests else None) if path is not None]
+    return b"".join(path.read_bytes() for path in files)
+
+
+def _digest(stack: StackSpec, spec: DockerSpec, base: ImageFacts, asked: bytes) -> str:
     """Sixteen digits of everything that goes into the image: Dockerfile, context, requirements, base."""
-    state = hashlib.sha256(base.id.encode())
-    extra = [path for path in (spec.dockerfile, spec.requirements) if path is not None]
+    state = hashlib.sha256(base.id.encode() + hashlib.sha256(asked).digest())
+    extra = [] if spec.dockerfile is None else [spec.dockerfile]
     for path in (*extra, *_files(stack, spec)):
         name = path.relative_to(stack.folder).as_posix() if path.is_relative_to(stack.folder) else path.name
         executable = b"x" if os.access(path, os.X_OK) else b"-"
@@ -93,15 +108,17 @@ def _digest(stack: StackSpec, spec: DockerSpec, base: ImageFacts) -> str:
     return state.hexdigest()[:16]
 
 
-def _pack(context: io.BytesIO, stack: StackSpec, spec: DockerSpec, wheels: Path | None) -> None:
+def _pack(context: io.BytesIO, stack: StackSpec, spec: DockerSpec, wheels: Path | None, asked: bytes) -> None:
     """The build's context: the stack's files, `Dockerfile`, `requirements.txt`, and the wheels."""
     with tarfile.open(fileobj=context, mode="w") as archive:
         for path in _files(stack, spec):
             archive.add(path, arcname=f"stack/{path.relative_to(stack.folder).as_posix()}", filter=_plain)
         if spec.dockerfile is not None:
             archive.add(spec.dockerfile, arcname="Dockerfile", filter=_plain)
-        if spec.requirements is not None:
-            archive.add(spec.requirements, arcname="requirements.txt", filter=_plain)
+        if asked:
+            info = tarfile.TarInfo("requirements.txt")
+            info.size, info.mode = len(asked), 0o644
+            archive.addfile(info, io.BytesIO(asked))
         for wheel in sorted(wheels.glob("*.whl")) if wheels is not None else ():
             archive.add(wheel, arcname=f"{_WHEELS}/{wheel.name}", filter=_plain)
 

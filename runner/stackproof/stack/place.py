@@ -65,6 +65,7 @@ def opened(
     run_id: str,
     owner: int,
     internal: bool,
+    with_tests: bool = False,
     environment: Mapping[str, str],
     without: str,
     say: Callable[[str], None],
@@ -72,8 +73,9 @@ def opened(
 ) -> Iterator[Place]:
     """The image of `stack`, and a network for its containers, for as long as the context lasts.
 
-    owner: the process that the run belongs to. internal: nothing gets out of the network. without: the command that
-    does the same without Docker. DockerError when the engine or an image is missing, or the engine is elsewhere.
+    owner: the process that the run belongs to. internal: nothing gets out of the network. with_tests: what tests need
+    is in the image too. without: the command that does the same without Docker. DockerError when the engine or an
+    image is missing, or the engine is elsewhere.
     """
     with ExitStack() as undo:
         engine = undo.enter_context(contextlib.closing(engines.connect(environment, without=without)))
@@ -85,7 +87,13 @@ def opened(
         for line in sweep.abandoned(engine, now=time.time()):
             say(line)
         tag, _ = image.prepare(
-            engine, stack, base=environment.get("STACKPROOF_DOCKER_BASE"), environment=environment, say=say, check=check
+            engine,
+            stack,
+            base=environment.get("STACKPROOF_DOCKER_BASE"),
+            with_tests=with_tests,
+            environment=environment,
+            say=say,
+            check=check,
         )
         marks = labels.of(run_id, stack.name, labels.owner(owner))
         token = secrets.token_hex(4)

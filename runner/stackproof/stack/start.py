@@ -27,6 +27,9 @@ IN_PROCESS_URL = "http://stack.invalid"
 """Base URL of a library stack: a name that no resolver knows, since nothing listens anywhere."""
 
 
+INSIDE = "STACKPROOF_INSIDE"
+"""Set where tests and library run in one container."""
+
 ERROR = "stack_error.json"
 """Why a library stack did not start, in the folder of its cell: it happens inside the process of the tests."""
 
@@ -48,7 +51,7 @@ def _never() -> None:
 def base_url(stack: StackSpec, mode: StackMode, port: int | None) -> str | None:
     """Where the stack will answer, known before it starts: its environment has to carry it. None: not known."""
     match mode:
-        case StackMode.LIBRARY:
+        case StackMode.LIBRARY | StackMode.DOCKER_LIBRARY:
             return IN_PROCESS_URL
         case StackMode.SERVER:
             return f"http://{ports.LOOPBACK}:{stack.port or port}"
@@ -57,8 +60,6 @@ def base_url(stack: StackSpec, mode: StackMode, port: int | None) -> str | None:
         case StackMode.DOCKER:
             # Connections to it are handed on into the container, wherever that is.
             return f"http://{ports.LOOPBACK}:{port}"
-        case StackMode.DOCKER_LIBRARY:
-            return None
     assert_never(mode)
 
 
@@ -86,13 +87,20 @@ def start(
         )
     match cell.mode:
         case StackMode.LIBRARY:
-            with _library(cell.stack, environment, cell_dir / ERROR) as handle:
+            with _library(cell.stack, environment, cell_dir / ERROR, cell.stack.python_path) as handle:
+                yield handle
+        case StackMode.DOCKER_LIBRARY if INSIDE in environment:
+            # The import path is the image's: what lies in the project is not what was built.
+            with _library(cell.stack, environment, cell_dir / ERROR, ()) as handle:
                 yield handle
         case StackMode.SERVER:
             with _server(cell.stack, environment, cell_dir=cell_dir, timeout=timeout, port=port, check=check) as handle:
                 yield handle
         case StackMode.DOCKER | StackMode.DOCKER_LIBRARY:
-            raise UsageError(f"{cell.mode.value}:{cell.stack.name} is started in a place of its own, not as a process")
+            raise UsageError(
+                f"pytest by itself does not start {cell.mode.value}:{cell.stack.name}",
+                hint=f"stackproof run --stack-config {cell.mode.value}:{cell.stack.name} does",
+            )
         case StackMode.REMOTE:
             yield _remote(cell.stack)
         case _:
@@ -100,13 +108,15 @@ def start(
 
 
 @contextmanager
-def _library(stack: StackSpec, environment: Mapping[str, str], error_file: Path) -> Iterator[StackHandle]:
+def _library(
+    stack: StackSpec, environment: Mapping[str, str], error_file: Path, python_path: tuple[Path, ...]
+) -> Iterator[StackHandle]:
     from stackproof.stack.inprocess import InProcessApp  # noqa: PLC0415 - a server run never loads it
 
     began = time.monotonic()
     with ExitStack() as undo:
         undo.enter_context(_environment(environment))
-        undo.enter_context(_import_path(stack.python_path))
+        undo.enter_context(_import_path(python_path))
         try:
             running = undo.enter_context(InProcessApp(_application(stack)))
         except StackproofError as error:

@@ -73,7 +73,7 @@ def _target(version: str, machine: str, libc: str, libc_version: str) -> Target:
 
 
 def prepare(
-    requirements: Path,
+    requirements: bytes,
     target: Target,
     *,
     environment: Mapping[str, str],
@@ -82,7 +82,7 @@ def prepare(
 ) -> Path:
     """A folder of wheels for `requirements`, fetched first where it is missing; StackStartError when pip fails."""
     facts = json.dumps([target.version, target.platforms]).encode()
-    digest = hashlib.sha256(facts + requirements.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(facts + requirements).hexdigest()[:16]
     home = service.cache_folder(environment).parent / "wheels" / digest
     ready = home / "wheels"
     if ready.is_dir():
@@ -91,17 +91,18 @@ def prepare(
     with service.locked(home / "lock", "wheels", check):
         if not ready.is_dir():
             say(f"fetching wheels for Python {target.version}, once for this machine, into {home}")
-            partial = home / "partial"
+            partial, asked = home / "partial", home / "requirements.txt"
+            asked.write_bytes(requirements)
             shutil.rmtree(partial, ignore_errors=True)
             command = [
                 sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-input", "--quiet",
                 "--only-binary=:all:", "--implementation=cp", f"--python-version={target.version}",
-                *(f"--platform={tag}" for tag in target.platforms), "--dest", str(partial), "-r", str(requirements),
+                *(f"--platform={tag}" for tag in target.platforms), "--dest", str(partial), "-r", str(asked),
             ]  # fmt: skip
             log = home / "download.log"
             log.write_bytes(b"")
             service.step("wheels", command, service.without_python(environment), log, check)
             partial.rename(ready)
     if not any(ready.glob("*.whl")):
-        raise StackStartError(f"{requirements} asks for nothing: no wheel was fetched")
+        raise StackStartError("the requirements ask for nothing: no wheel was fetched")
     return ready
