@@ -21,6 +21,7 @@ def inside(cell: Cell, options: RunOptions, built: Environment) -> Mapping[str, 
         *setup.replay,
         *stack.env,
         *stack.variables.values(),
+        *(name for spec in cell.containers for name in spec.provides),
         *(pair.partition("=")[0] for pair in options.env),
         *(provider.variable for provider in setup.providers if provider.variable),
     }

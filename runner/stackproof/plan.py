@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stackproof.catalog.containers import in_order
 from stackproof.catalog.records import (
+    BesideSpec,
     Catalog,
     ProviderSpec,
     ServiceSpec,
@@ -31,7 +33,8 @@ RUNS = Path(".stackproof") / "runs"
 class Cell:
     """One suite × setup × stack. service: started for it, None when nothing is. paths: what pytest is pointed at.
 
-    integration_root: the folder below which the folders of recordings mirror those of the tests.
+    containers: what runs beside a stack in a container, in the order of their start. integration_root: the folder below
+    which the folders of recordings mirror those of the tests.
     """
 
     suite: SuiteSpec
@@ -41,6 +44,7 @@ class Cell:
     inference_mode: Mode
     service: ServiceSpec | None
     paths: tuple[str, ...]
+    containers: tuple[BesideSpec, ...] = ()
     integration_root: str = "tests/integration"
 
     @property
@@ -178,6 +182,7 @@ def _cell(
         inference_mode=options.mode,
         service=_service(setup, options, catalog, caller),
         paths=_paths(suite, options, catalog, project),
+        containers=_containers(setup, stack, mode, options=options, catalog=catalog, caller=caller),
         integration_root=catalog.integration_root,
     )
 
@@ -225,10 +230,46 @@ def _service(setup: SetupSpec, options: RunOptions, catalog: Catalog, caller: Ma
     if setup.service is None or options.mode is Mode.REPLAY:
         return None
     # Somebody who says where the provider is does not want another one in its place.
-    given = {pair.partition("=")[0] for pair in options.env} | {name for name, value in caller.items() if value}
+    given = _said(options, caller)
     if any(provider.variable in given for provider in setup.providers):
         return None
     return catalog.service(setup.service, where=f"service of setup {setup.name!r}")
+
+
+def _said(options: RunOptions, caller: Mapping[str, str]) -> set[str]:
+    """Variables that whoever starts this run has given himself."""
+    return {pair.partition("=")[0] for pair in options.env} | {name for name, value in caller.items() if value}
+
+
+def _containers(
+    setup: SetupSpec,
+    stack: StackSpec,
+    mode: StackMode,
+    *,
+    options: RunOptions,
+    catalog: Catalog,
+    caller: Mapping[str, str],
+) -> tuple[BesideSpec, ...]:
+    """What runs beside the stack; UsageError for one outside of a container whose caller does not say where that is."""
+    named = {
+        **dict.fromkeys(stack.containers, f"containers of stack {stack.name!r}"),
+        **dict.fromkeys(setup.containers, f"containers of setup {setup.name!r}"),
+    }
+    found = [catalog.container(name, where=where) for name, where in named.items()]
+    if mode.in_containers:
+        return in_order(named, catalog.containers)
+    given = _said(options, caller)
+    lacking = [spec for spec in found if given.isdisjoint(spec.provides)]
+    if lacking and mode is not StackMode.REMOTE and not options.collect_only:
+        who = f"setup {setup.name!r}" if lacking[0].name in setup.containers else f"stack {stack.name!r}"
+        names = " and ".join(spec.name for spec in lacking)
+        own = [next(iter(spec.provides)) for spec in lacking if spec.provides]
+        also = f", or say where yours is: {' '.join(f'--env {name}=…' for name in own)}" if own else ""
+        raise UsageError(
+            f"{who} needs {names} beside the stack, which only runs in containers start: {mode.value}:{stack.name}",
+            hint=f"--stack-config docker:{stack.name}{also}",
+        )
+    return ()
 
 
 def _paths(suite: SuiteSpec, options: RunOptions, catalog: Catalog, project: Path) -> tuple[str, ...]:

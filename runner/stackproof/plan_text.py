@@ -28,6 +28,8 @@ def lines(plan: Plan) -> Iterator[str]:
         width = max(len(value) for _, value, _ in rows)
         for word, value, source in rows:
             yield f"  {word}  {value:<{width}}   {source}"
+        if cell.containers:
+            yield f"  beside {', '.join(spec.name for spec in cell.containers)}, in containers of their own"
         if cell.service is not None:
             yield f"  calls  go to {cell.service.server}, started for this run"
         if cell.inference_mode is not Mode.LIVE:
@@ -84,6 +86,7 @@ def _cell_facts(cell: Cell, plan: Plan) -> dict[str, object]:
         "stack_config": cell.stack_config,
         "inference_mode": cell.inference_mode.value,
         "service": None if cell.service is None else cell.service.name,
+        "containers": [spec.name for spec in cell.containers],
         "paths": list(cell.paths),
         "command": again(cell, plan.options, complete=True),
     }

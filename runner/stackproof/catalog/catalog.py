@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import stackproof
-from stackproof.catalog.records import Catalog, ServiceSpec, SetupSpec, StackSpec
+from stackproof.catalog.containers import check_needs, load_container
+from stackproof.catalog.records import BesideSpec, Catalog, ServiceSpec, SetupSpec, StackSpec
 from stackproof.catalog.services import load_service
 from stackproof.catalog.setups import load_setups
 from stackproof.catalog.stacks import load_stack
 from stackproof.catalog.suites import Suites, load_suites
+from stackproof.catalog.yaml_source import Section
 from stackproof.errors import StackproofError
 
 
@@ -33,6 +35,7 @@ def load(project: Path) -> Catalog:
     setups: dict[str, SetupSpec] = {}
     stacks: dict[str, StackSpec] = {}
     services: dict[str, ServiceSpec] = {}
+    containers: dict[str, tuple[BesideSpec, Section]] = {}
     for folder in _folders(project):
         if (folder / "setups.yaml").is_file():
             setups |= load_setups(folder / "setups.yaml", shown=_shown(folder / "setups.yaml", project))
@@ -40,9 +43,19 @@ def load(project: Path) -> Catalog:
             stacks[path.parent.name] = load_stack(path, shown=_shown(path, project))
         for path in sorted(folder.glob("*/service.yaml")):
             services[path.parent.name] = load_service(path, shown=_shown(path, project))
+        for path in sorted(folder.glob("*/container.yaml")):
+            containers[path.parent.name] = load_container(path, shown=_shown(path, project))
+    check_needs(containers)
     suites_file = project / "tests" / "suites.yaml"
     suites = load_suites(suites_file, shown=_shown(suites_file, project)) if suites_file.is_file() else Suites()
-    return Catalog(setups=setups, stacks=stacks, services=services, suites=suites.suites, integration_root=suites.root)
+    return Catalog(
+        setups=setups,
+        stacks=stacks,
+        services=services,
+        containers={name: spec for name, (spec, _) in containers.items()},
+        suites=suites.suites,
+        integration_root=suites.root,
+    )
 
 
 def _folders(project: Path) -> list[Path]:

@@ -75,7 +75,8 @@ class SetupSpec:
     for. needs: further variables that a real call needs from the caller, though they are no secret (a tenant's URL, a
     project id); the value in `env` serves in replay only. replay: variables that only replay needs, where nobody gave
     them; `{folder}` in one is the folder of the file that says so. service: the provider service that belongs to it,
-    started for record and live runs. rules: rules on volatile request fields, as the recorder reads them.
+    started for record and live runs. containers: what has to run beside a stack that runs in one. rules: rules on
+    volatile request fields, as the recorder reads them.
     """
 
     name: str
@@ -89,6 +90,7 @@ class SetupSpec:
     replay: Mapping[str, str] = field(default_factory=dict)
     providers: tuple[ProviderSpec, ...] = ()
     service: str | None = None
+    containers: tuple[str, ...] = ()
     rules: tuple[Mapping[str, object], ...] = ()
     source: Path
 
@@ -138,7 +140,8 @@ class StackSpec:
     under_exec: the command is started through `stackproof exec`. header: the request header that carries the test id.
     id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).
     port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
-    docker: how it runs in a container, where it can. variables: `STACKPROOF_…` name -> the stack's own name for it.
+    docker: how it runs in a container, where it can. containers: what has to run beside it there. variables:
+    `STACKPROOF_…` name -> the stack's own name for it.
     """
 
     name: str
@@ -156,7 +159,41 @@ class StackSpec:
     port: int | None = None
     url: str | None = None
     docker: DockerSpec | None = None
+    containers: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    source: Path
+
+
+class Until(StrEnum):
+    """What is waited for once a container beside a stack was started."""
+
+    HEALTHY = "healthy"
+    COMPLETED = "completed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BesideSpec:
+    """What runs in a container beside a stack, from `stacks/<name>/container.yaml`.
+
+    docker: its image, and the port that it listens at. command: argv with the templates {host} and {port}; empty: the
+    image's own. env: its variables, and nothing else; {NAME} in a value is the stack's variable of that name. memory:
+    folders that are kept in memory. asked: a command that is run inside and exits with 0 when it is ready; without one
+    `readiness` is asked over HTTP. until: COMPLETED when it has to end with exit code 0 by itself. needs: containers
+    that come before it. provides: variables of the stack, {host} and {port} in them filled in.
+    """
+
+    name: str
+    description: str
+    folder: Path
+    docker: DockerSpec
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    memory: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    readiness: ReadinessSpec = ReadinessSpec()
+    until: Until = Until.HEALTHY
+    needs: tuple[str, ...] = ()
+    provides: Mapping[str, str] = field(default_factory=dict)
     source: Path
 
 
@@ -203,6 +240,7 @@ class Catalog:
     stacks: Mapping[str, StackSpec]
     services: Mapping[str, ServiceSpec]
     suites: Mapping[str, SuiteSpec]
+    containers: Mapping[str, BesideSpec] = field(default_factory=dict)
     integration_root: str = "tests/integration"
 
     def setup(self, name: str, *, where: str | None = None) -> SetupSpec:
@@ -216,6 +254,10 @@ class Catalog:
     def service(self, name: str, *, where: str | None = None) -> ServiceSpec:
         """The provider service of that name; UsageError with the nearest name."""
         return _look_up(self.services, "service", name, where)
+
+    def container(self, name: str, *, where: str | None = None) -> BesideSpec:
+        """What runs beside a stack under that name; UsageError with the nearest name."""
+        return _look_up(self.containers, "container", name, where)
 
     def suite(self, name: str, *, where: str | None = None) -> SuiteSpec:
         """The suite of that name; UsageError with the nearest name."""

@@ -32,6 +32,7 @@ def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
         "replay",
         "providers",
         "service",
+        "containers",
         "rules",
     )
     return SetupSpec(
@@ -46,6 +47,7 @@ def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
         replay=section.text_map("replay"),
         providers=_providers(section),
         service=section.text("service"),
+        containers=section.texts("containers"),
         rules=section.rules(),
         source=source,
     )

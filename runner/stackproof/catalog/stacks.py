@@ -31,6 +31,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "id_hook",
         "port",
         "docker",
+        "containers",
         "variables",
     )
     spec = StackSpec(
@@ -47,7 +48,8 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         header=section.text("header") or "X-Provider-Data",
         id_hook=section.text("id_hook"),
         port=section.integer("port", minimum=1),
-        docker=_docker(section, path.parent),
+        docker=docker(section, path.parent),
+        containers=section.texts("containers"),
         variables=section.text_map("variables"),
         source=path,
     )
@@ -74,13 +76,13 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
     return spec
 
 
-def readiness(section: Section) -> ReadinessSpec:
+def readiness(section: Section, key: str = "readiness") -> ReadinessSpec:
     """The `readiness:` mapping of a stack or service, with defaults for what it leaves out."""
-    inner = section.section("readiness", f"'readiness' of {section.what}")
+    inner = section.section(key, f"{key!r} of {section.what}")
     default = ReadinessSpec()
     if inner is None:
         return default
-    inner.only("path", "status", "timeout")
+    inner.only("path", "status", "timeout", *(("command",) if key == "ready" else ()))
     path = inner.text("path") or default.path
     if not path.startswith("/"):
         inner.fail(f"'path' in {inner.what} must start with '/'", key="path")
@@ -91,8 +93,8 @@ def readiness(section: Section) -> ReadinessSpec:
     )
 
 
-def _docker(section: Section, folder: Path) -> DockerSpec | None:
-    """The `docker:` mapping of a stack; None where there is none."""
+def docker(section: Section, folder: Path) -> DockerSpec | None:
+    """The `docker:` mapping of a stack or container; None where there is none."""
     inner = section.section("docker", f"'docker' of {section.what}")
     if inner is None:
         return None

@@ -99,6 +99,7 @@ def _setup_rows(spec: SetupSpec) -> list[tuple[str, ...]]:
         )
     if spec.service is not None:
         rows.append(("service", f"`{spec.service}`"))
+    rows += [("container", f"`{name}`") for name in spec.containers]
     rows += [("rule", f"`{rule.get('name')}`") for rule in spec.rules]
     return rows
 
