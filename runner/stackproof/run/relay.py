@@ -10,7 +10,7 @@ import asyncio
 import os
 import signal
 
-from stackproof.stack import forwarder
+from stackproof.stack import pump
 from stackproof.stack.tether import tie
 
 
@@ -31,7 +31,7 @@ def start(listen: str, target: str) -> None:
 
 async def _serve(listen: str, target: str, told: int) -> None:
     ready = asyncio.Event()
-    serving = asyncio.ensure_future(forwarder.serve(listen, target, ready))
+    serving = asyncio.ensure_future(pump.serve(listen, target, ready))
     await asyncio.wait({serving, asyncio.ensure_future(ready.wait())}, return_when=asyncio.FIRST_COMPLETED)
     if ready.is_set():
         os.write(told, b"1")
