@@ -56,15 +56,6 @@ readiness: {{path: /health, status: 200, timeout: {timeout}}}
 docker: {{dockerfile: Dockerfile, context: [server.py]}}
 """
 
-ASK = """
-import json, os, urllib.request
-
-def ask(path):
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=20) as answer:
-        return answer.read().decode()
-"""
-
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Engine]:
