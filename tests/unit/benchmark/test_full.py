@@ -209,3 +209,11 @@ def test_the_whole_is_written_and_says_when_something_is_missing(
     assert len(json.loads(kept.read_text())["figures"]) == 4
     monkeypatch.setattr(benchmark_full, "_all", lambda *_: iter(TABLE.figures[:3]))
     assert benchmark_full.run(tmp_path, {}, say=said.append) == 0
+
+
+def test_the_memory_of_who_measures_is_not_counted(tmp_path: Path) -> None:
+    held = bytearray(200 << 20)
+    held[::4096] = b"x" * len(held[::4096])
+    taken = measured([sys.executable, "-I", "-S", "-c", "pass"], folder=tmp_path, environ={}, deadline=60)
+    assert taken.peak < 100 << 20
+    assert len(held) == 200 << 20
