@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -93,8 +93,10 @@ def build(
     base_url: str | None,
     service_url: str | None,
     moved: Mapping[str, str] | None = None,
+    beside: tuple[str, ...] = (),
 ) -> Environment:
-    """All variables of one cell. `project` is absolute. `moved`: provider URLs as a container has to write them.
+    """All variables of one cell. `project` is absolute. `moved`: provider URLs as a container has to write them, and
+    where it finds what runs beside it; `beside`: the names and addresses of that.
 
     Strongest first: `moved`, `--env`, the URL of a provider service that this run started, the caller's variables, the
     setup's, the stack's own. An empty variable of the caller counts as absent: CI systems pass absent secrets that way.
@@ -117,9 +119,10 @@ def build(
         common |= _absent(_only_for_replay(cell), common)
     common |= _ours(cell, options, project=project, run_id=run_id, cell_dir=cell_dir, base_url=base_url)
     common |= _without_proxy(common)
-    common[RECORDER] = _settings(
+    settings = _settings(
         cell, options, project=project, run_id=run_id, cell_dir=cell_dir, base_url=base_url, values=common
-    ).to_json()
+    )
+    common[RECORDER] = replace(settings, beside=beside).to_json()
     stack = _stack(cell, common, given, inherited, cell_dir=cell_dir, project=project, base_url=base_url)
     # In library mode the tests' process is the stack's.
     tests = stack if cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY) else common

@@ -124,7 +124,7 @@ def _own_name() -> str:
 
 
 def _check(brain: Brain | None, host: Any, port: int | None, *, asked_for: Any = None) -> None:
-    if brain is None or not isinstance(host, str):
+    if brain is None or not isinstance(host, str) or host in brain.settings.beside:
         return
     match brain.settings.mode:
         case Mode.REPLAY:

@@ -27,7 +27,10 @@ class Provider:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """Everything that the recorder is told. Secrets appear by the *name* of their variable only."""
+    """Everything that the recorder is told. Secrets appear by the *name* of their variable only.
+
+    beside: host names and addresses of what the run itself has started, which are nobody else's.
+    """
 
     mode: Mode
     recordings: str
@@ -51,6 +54,7 @@ class Settings:
     strict: bool = False
     command: str = ""
     debug: bool = False
+    beside: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """One line of JSON for the environment of a child."""
@@ -66,5 +70,6 @@ class Settings:
             for item in data["providers"]
         )
         data["secrets"] = tuple(data["secrets"])
+        data["beside"] = tuple(data.get("beside", ()))
         data["rules"] = tuple(data["rules"])
         return cls(**data)

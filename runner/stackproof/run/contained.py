@@ -15,7 +15,7 @@ from stackproof.environment import Environment
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
 from stackproof.run import namespace, suite
-from stackproof.stack import contained_tests, container, place
+from stackproof.stack import beside, contained_tests, container, place
 from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.forwarder import forwarding
 from stackproof.stack.handle import StackHandle
@@ -40,7 +40,10 @@ class Contained:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """What to start. build: `environment.build` with all but `moved`; caller: the environment of whoever asked."""
+    """What to start.
+
+    build: `environment.build` with all but `moved` and `beside`. caller: the environment of whoever asked.
+    """
 
     cell: plan.Cell
     build: Callable[..., Environment]
@@ -76,8 +79,21 @@ def start(order: Order, undo: ExitStack) -> Contained:
         )
     )
     built = order.build()
-    if not order.replay:
-        built = order.build(moved=_moved(cell, built, where))
+    others = beside.start(
+        cell.containers,
+        where,
+        undo,
+        variables=built.stack,
+        cell_dir=order.cell_dir,
+        timeout=options.start_timeout,
+        environment=order.caller,
+        say=order.say,
+        check=order.check,
+    )
+    where = others.where
+    if not order.replay or cell.containers:
+        moved = {} if order.replay else _moved(cell, built, where)
+        built = order.build(moved={**moved, **others.provided}, beside=others.reachable)
     if cell.mode is StackMode.DOCKER_LIBRARY:
         return Contained(variables=built.tests, tests=_library(order, built, where))
     return _server(order, built, where, undo)

@@ -86,6 +86,7 @@ def make(
             user=place.caller(),
             working_dir=str(project),
             network=where.network,
+            hosts=where.hosts,
             mounts=(
                 Mount(source=place.shared(project), target=str(project), read_only=True),
                 Mount(source=place.shared(cell_dir), target=str(cell_dir.absolute())),

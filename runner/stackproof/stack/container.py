@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 
-from stackproof.catalog.records import DockerSpec, StackMode, StackSpec
+from stackproof.catalog.records import BesideSpec, DockerSpec, StackMode, StackSpec
 from stackproof.errors import DockerError, StackStartError, UsageError
 from stackproof.recorder.serve.exec_ import guest_folder
 from stackproof.stack import enter, lifetime, place, ports
@@ -49,11 +49,7 @@ class Container:
 
         shut: take its default route away before its program runs.
         """
-        self._id = self._engine.create(self._spec)
-        self.started_at = time.monotonic()
-        self._engine.start(self._id)
-        self._follower = threading.Thread(target=self._follow, name=f"log of {self.name}", daemon=True)
-        self._follower.start()
+        self.launch()
         script = self._spec.command[1]
         code = 1
         with suppress(DockerError):  # it has ended already: `poll` says how
@@ -66,6 +62,20 @@ class Container:
                 f"{self.name} did not take its variables: `{python} {script} give` exited with code {code}",
                 hint=f"the image needs a {python} of version 3.11 or newer",
             )
+
+    def launch(self) -> str:
+        """Make it, start it and follow its log; its id."""
+        self._id = self._engine.create(self._spec)
+        self.started_at = time.monotonic()
+        self._engine.start(self._id)
+        self._follower = threading.Thread(target=self._follow, name=f"log of {self.name}", daemon=True)
+        self._follower.start()
+        return self._id
+
+    @property
+    def id(self) -> str:
+        """The engine's name for it; empty before it was made."""
+        return self._id
 
     def poll(self) -> int | None:
         """Exit code, or None while it runs."""
@@ -154,7 +164,7 @@ def server(
         raise UsageError(f"stack {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
     guest = Path(guest_folder(str(cell_dir / "guest")))
     copyfile(_ENTER, guest / _ENTER.name)
-    command = _command(stack, docker, where)
+    command = command_inside(stack, docker, where)
     given = dict(variables)
     recorded = stack.under_exec and given.get("STACKPROOF_INFERENCE_MODE", "replay") != "live"
     if recorded:
@@ -169,6 +179,7 @@ def server(
             labels=where.labels,
             user=place.caller(),
             network=where.network,
+            hosts=where.hosts,
             mounts=(
                 Mount(source=place.shared(cell_dir), target=str(cell_dir.absolute())),
                 Mount(source=place.shared(recordings), target=str(recordings.absolute()), read_only=True),
@@ -214,14 +225,14 @@ def no_names(guest: Path, where: Place) -> tuple[Mount, ...]:
     return (Mount(source=str((guest / "resolv.conf").absolute()), target="/etc/resolv.conf", read_only=True),)
 
 
-def _command(stack: StackSpec, docker: DockerSpec, where: Place) -> Sequence[str]:
-    """The command inside: that of stack.yaml, or for somebody else's image its own."""
+def command_inside(stack: StackSpec | BesideSpec, docker: DockerSpec, where: Place) -> Sequence[str]:
+    """The command inside: that of stack.yaml or container.yaml, or for somebody else's image its own."""
     if not stack.command:
         found = where.engine.image(where.image)
         own = (*found.entrypoint, *found.command) if found is not None else ()
         if not own:
             raise UsageError(
-                f"stack {stack.name!r} has no `command`, and neither has its image", hint=f"add it to {stack.source}"
+                f"{stack.name!r} has no `command`, and neither has its image", hint=f"add it to {stack.source}"
             )
         return own
     values = {"{python}": docker.python, "{port}": str(docker.port), "{host}": "0.0.0.0"}  # noqa: S104 - inside

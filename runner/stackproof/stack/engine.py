@@ -187,6 +187,7 @@ class Engine:
             port_bindings=dict.fromkeys(spec.publish, ("127.0.0.1",)),
             network_mode=spec.network,
             cap_add=list(spec.capabilities) or None,
+            extra_hosts=dict(spec.hosts) or None,
             init=True,
         )
         networking = None

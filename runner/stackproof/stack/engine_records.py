@@ -32,8 +32,9 @@ class Mount:
 class ContainerSpec:
     """A container to be made. environment holds nothing secret: `docker inspect` shows it.
 
-    network: its only one. publish: ports that get one on the machine's loopback interface, chosen by the engine.
-    tmpfs: folders in memory. capabilities: rights of root in it beside the usual ones (`NET_ADMIN`).
+    network: its only one. publish: ports that get one on the machine's loopback interface, chosen by the engine. hosts:
+    addresses of others by the names that it calls them by. tmpfs: folders in memory. capabilities: rights of root in it
+    beside the usual ones (`NET_ADMIN`).
     """
 
     name: str
@@ -46,6 +47,7 @@ class ContainerSpec:
     working_dir: str | None = None
     network: str | None = None
     aliases: tuple[str, ...] = ()
+    hosts: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
     tmpfs: tuple[str, ...] = ()
     publish: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from stackproof.catalog.records import DockerSpec, StackSpec
+from stackproof.catalog.records import BesideSpec, DockerSpec, StackSpec
 from stackproof.errors import DockerError, UsageError
 from stackproof.stack import labels, wheelhouse
 from stackproof.stack.engine import Engine
@@ -21,7 +21,7 @@ _WHEELS = "wheels"
 
 def prepare(
     engine: Engine,
-    stack: StackSpec,
+    stack: StackSpec | BesideSpec,
     *,
     base: str | None,
     with_tests: bool = False,
@@ -39,9 +39,9 @@ def prepare(
     if spec is None:
         raise UsageError(f"stack {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
     if spec.image is not None:
-        return spec.image, _there(engine, spec.image, f"image of stack {stack.name!r}")
+        return spec.image, _there(engine, spec.image, stack)
     start_from = base or spec.base
-    found = _there(engine, start_from, f"base image of stack {stack.name!r}")
+    found = _there(engine, start_from, stack, base=True)
     asked = _requirements(stack, spec, with_tests=with_tests)
     kind = f"{stack.name}-tests" if with_tests else stack.name
     tag = f"stackproof/{kind}:{_digest(stack, spec, found, asked)}"
@@ -61,20 +61,27 @@ def prepare(
         ):
             say(f"  {line}")
             check()
-    return tag, _there(engine, tag, f"image of stack {stack.name!r}")
+    return tag, _there(engine, tag, stack)
 
 
-def _there(engine: Engine, reference: str, what: str) -> ImageFacts:
+def _there(engine: Engine, reference: str, stack: StackSpec | BesideSpec, *, base: bool = False) -> ImageFacts:
     found = engine.image(reference)
     if found is None:
+        kind = "stack" if isinstance(stack, StackSpec) else "container"
+        other = (
+            "STACKPROOF_DOCKER_BASE names another base image"
+            if isinstance(stack, StackSpec)
+            else f"{stack.source} says where it comes from, and may name another"
+        )
         raise DockerError(
-            f"the {what}, {reference}, is not on the engine at {engine.endpoint}",
-            hint=f"`docker pull {reference}` fetches it; STACKPROOF_DOCKER_BASE names another base image",
+            f"the {'base ' if base else ''}image of {kind} {stack.name!r}, {reference}, "
+            f"is not on the engine at {engine.endpoint}",
+            hint=f"`docker pull {reference}` fetches it; {other}",
         )
     return found
 
 
-def _files(stack: StackSpec, spec: DockerSpec) -> Iterator[Path]:
+def _files(stack: StackSpec | BesideSpec, spec: DockerSpec) -> Iterator[Path]:
     """What the build sees of the stack's folder, in a fixed order."""
     roots = spec.context or (stack.folder,)
     seen: set[Path] = set()
@@ -86,7 +93,7 @@ def _files(stack: StackSpec, spec: DockerSpec) -> Iterator[Path]:
                 yield path
 
 
-def _requirements(stack: StackSpec, spec: DockerSpec, *, with_tests: bool) -> bytes:
+def _requirements(stack: StackSpec | BesideSpec, spec: DockerSpec, *, with_tests: bool) -> bytes:
     """What pip is asked for; nothing where the image needs no more than its base."""
     if with_tests and spec.tests is None:
         raise UsageError(
@@ -97,7 +104,7 @@ def _requirements(stack: StackSpec, spec: DockerSpec, *, with_tests: bool) -> by
     return b"".join(path.read_bytes() for path in files)
 
 
-def _digest(stack: StackSpec, spec: DockerSpec, base: ImageFacts, asked: bytes) -> str:
+def _digest(stack: StackSpec | BesideSpec, spec: DockerSpec, base: ImageFacts, asked: bytes) -> str:
     """Sixteen digits of everything that goes into the image: Dockerfile, context, requirements, base."""
     state = hashlib.sha256(base.id.encode() + hashlib.sha256(asked).digest())
     extra = [] if spec.dockerfile is None else [spec.dockerfile]
@@ -108,7 +115,9 @@ def _digest(stack: StackSpec, spec: DockerSpec, base: ImageFacts, asked: bytes) 
     return state.hexdigest()[:16]
 
 
-def _pack(context: io.BytesIO, stack: StackSpec, spec: DockerSpec, wheels: Path | None, asked: bytes) -> None:
+def _pack(
+    context: io.BytesIO, stack: StackSpec | BesideSpec, spec: DockerSpec, wheels: Path | None, asked: bytes
+) -> None:
     """The build's context: the stack's files, `Dockerfile`, `requirements.txt`, and the wheels."""
     with tarfile.open(fileobj=context, mode="w") as archive:
         for path in _files(stack, spec):

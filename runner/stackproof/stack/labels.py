@@ -16,6 +16,7 @@ from stackproof.stack import proctable
 PREFIX = "dev.stackproof."
 RUN = PREFIX + "run-id"
 STACK = PREFIX + "stack"
+SERVICE = PREFIX + "service"
 DIGEST = PREFIX + "digest"
 _LIFETIME = 24 * 3600.0  # seconds after which what nobody has removed is nobody's
 

@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -26,7 +26,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - compare
 class Place:
     """An engine, the image of a stack, and the network for its containers.
 
-    internal: nothing gets out of it. gateway: this machine's address in it, where containers can call it.
+    internal: nothing gets out of it. gateway: this machine's address in it, where containers can call it. hosts: the
+    addresses of what runs beside the stack, by name.
     """
 
     engine: Engine
@@ -37,6 +38,7 @@ class Place:
     labels: Mapping[str, str]
     token: str
     undo: ExitStack
+    hosts: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, what: str) -> str:
         """A name for a container that no other run can have."""

@@ -1,0 +1,208 @@
+"""What runs in containers beside a stack: started one after another, watched, and gone afterwards.
+
+Their images belong to other people and need no Python. So their variables come to them by `sh`: it waits for a file in
+memory, which an exec writes from its standard input, reads it, removes it, and becomes the image's own command.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import assert_never
+
+from stackproof.catalog.records import BesideSpec, Until
+from stackproof.errors import DockerError, StackStartError, UsageError
+from stackproof.stack import answering, enter, image, labels
+from stackproof.stack.container import Container, command_inside, no_names
+from stackproof.stack.engine_records import ContainerSpec
+from stackproof.stack.place import Place
+from stackproof.stack.process import last_lines, shown
+from stackproof.stack.readiness import wait_ready
+from stackproof.stack.stack_died import StackDiedError
+
+_STEP = 0.05
+_GIVEN = f"{enter.FOLDER}/given"
+# $0 is the file; whoever made this container is gone when it does not come.
+_RUN = (
+    'n=0; while [ ! -e "$0" ]; do sleep 0.05 2>/dev/null || sleep 1; n=$((n+1)); '
+    '[ $n -lt 2400 ] || { echo "stackproof: nobody gave this container its variables" >&2; exit 70; }; done; '
+    '. "$0"; rm -f "$0"; exec "$@"'
+)
+_GIVE = 'umask 077; cat >"$0.partial" && mv "$0.partial" "$0"'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beside:
+    """Everything that runs beside a stack. where: the place, in which it can be called by its names.
+
+    provided: variables of the stack that say where it is.
+    """
+
+    where: Place
+    provided: Mapping[str, str]
+
+    @property
+    def reachable(self) -> tuple[str, ...]:
+        """Names and addresses that belong to the run itself."""
+        return (*self.where.hosts, *self.where.hosts.values())
+
+
+def start(
+    specs: Sequence[BesideSpec],
+    where: Place,
+    undo: ExitStack,
+    *,
+    variables: Mapping[str, str],
+    cell_dir: Path,
+    timeout: float | None,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> Beside:
+    """Start `specs`, which are in order, each once the one before it is ready; `undo` ends them in turn.
+
+    variables: of the stack, for those that a container's `env` names. timeout: seconds, in place of their own.
+    environment: the caller's. Raises what `image.prepare` does, and StackStartError for one that does not become ready.
+    """
+    images = [
+        image.prepare(where.engine, spec, base=None, environment=environment, say=say, check=check)[0] for spec in specs
+    ]
+    provided: dict[str, str] = {}
+    for spec, tag in zip(specs, images, strict=True):
+        given = {name: _filled(spec, name, text, {**variables, **provided}) for name, text in spec.env.items()}
+        address = undo.enter_context(
+            _running(spec, replace(where, image=tag), given, cell_dir=cell_dir, timeout=timeout, say=say, check=check)
+        )
+        if address is not None:
+            where = replace(where, hosts={**where.hosts, spec.name: address})
+        values = {"{host}": spec.name, "{port}": str(spec.docker.port)}
+        for name, text in spec.provides.items():
+            for template, value in values.items():
+                text = text.replace(template, value)  # noqa: PLW2901 - filled in turn
+            provided[name] = text
+    return Beside(where=where, provided=provided)
+
+
+@contextmanager
+def _running(
+    spec: BesideSpec,
+    where: Place,
+    given: Mapping[str, str],
+    *,
+    cell_dir: Path,
+    timeout: float | None,
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> Iterator[str | None]:
+    """One of them, ready, for as long as the context lasts; gives its address, None for one that has completed.
+
+    StackDiedError when it has ended by itself since.
+    """
+    folder = cell_dir / "beside"
+    folder.mkdir(exist_ok=True)
+    log = cell_dir / f"{spec.name}.log"
+    container = Container(
+        where.engine,
+        ContainerSpec(
+            name=where.name(f"beside-{spec.name}"),
+            image=where.image,
+            entrypoint=("sh", "-c", _RUN, _GIVEN),
+            command=tuple(command_inside(spec, spec.docker, where)),
+            labels={**where.labels, labels.SERVICE: spec.name},
+            network=where.network,
+            aliases=(spec.name,),
+            hosts=where.hosts,
+            mounts=no_names(folder, where),
+            tmpfs=(enter.FOLDER, *spec.memory),
+        ),
+        name=spec.name,
+        log=log,
+    )
+    try:
+        _give(container, given, where)
+        limit = spec.readiness.timeout if timeout is None else timeout
+        match spec.until:
+            case Until.COMPLETED:
+                _completed(container, limit, check)
+                address = None
+            case Until.HEALTHY:
+                # One that has ended has no address; the wait says how it ended.
+                address = container.address(where.network) or spec.name
+                _healthy(container, spec, where, address=address, limit=limit, check=check)
+            case _:
+                assert_never(spec.until)
+        what = "completed" if address is None else "ready"
+        say(f"● {spec.name} {what} in {container.elapsed():.1f} s, in a container   log {shown(log)}")
+        yield address
+        if address is not None and (code := container.poll()) is not None:
+            raise StackDiedError(
+                f"{spec.name} {container.ending()} while the tests ran, {container.elapsed():.1f} s after its start",
+                code=code,
+                hint=last_lines(log, container.tail()),
+            )
+    finally:
+        container.stop()
+
+
+def _give(container: Container, given: Mapping[str, str], where: Place) -> None:
+    text = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in given.items())
+    started = container.launch()
+    code = 1
+    with suppress(DockerError):  # it has ended already: the wait says how
+        code = where.engine.run_inside(started, ["sh", "-c", _GIVE, _GIVEN], given=text.encode())
+    if code != 0 and container.poll() is None:
+        raise StackStartError(
+            f"{container.name} did not take its variables: `sh` in it exited with code {code}",
+            hint=f"its image needs `sh`, `cat` and `mv`, and a user who may write to {enter.FOLDER}",
+        )
+
+
+def _healthy(
+    container: Container, spec: BesideSpec, where: Place, *, address: str, limit: float, check: Callable[[], None]
+) -> None:
+    if spec.asked:
+        answering.wait(container, spec.asked, where.engine, limit, check)
+        return
+    wait_ready(
+        process=container,
+        url=f"http://{address}:{spec.docker.port}{spec.readiness.path}",
+        readiness=spec.readiness,
+        timeout=limit,
+        run_id="",
+        marks=None,
+        check=check,
+    )
+
+
+def _completed(container: Container, limit: float, check: Callable[[], None]) -> None:
+    deadline = container.started_at + limit
+    while (code := container.poll()) is None:
+        check()
+        if time.monotonic() >= deadline:
+            raise StackStartError(
+                f"{container.name} has not completed after {limit:g} s",
+                hint=last_lines(container.log, container.tail()),
+            )
+        time.sleep(_STEP)
+    if code != 0:
+        raise StackStartError(
+            f"{container.name} {container.ending()} after {container.elapsed():.1f} s; it has to end with 0",
+            hint=last_lines(container.log, container.tail()),
+        )
+
+
+def _filled(spec: BesideSpec, name: str, text: str, variables: Mapping[str, str]) -> str:
+    def value(found: re.Match[str]) -> str:
+        if found[1] not in variables:
+            raise UsageError(
+                f"{name} of container {spec.name!r} is made of {found[1]}, which this run does not have",
+                hint=f"name it in the setup, or give it with --env; {spec.source} says {name}: {text!r}",
+            )
+        return variables[found[1]]
+
+    return re.sub(r"\{([A-Za-z_]\w*)\}", value, text)

@@ -1,0 +1,230 @@
+"""Containers beside a stack: in their order, watched from their first byte, and gone with it, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stackproof.stack import labels, sweep
+from stackproof.stack.engine import Engine
+from stackproof.stack.engine_records import Owned
+
+if TYPE_CHECKING:
+    from tests.e2e.run.conftest import Project
+
+Add = Callable[..., str]
+Beside = Callable[..., None]
+
+ASK = """
+import json, os, urllib.request
+
+def ask(path):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=20) as answer:
+        return answer.read().decode()
+"""
+SERVE = """
+import http.server, os, pathlib, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(os.environ.get("SAYS", "").encode())
+
+    def log_message(self, *args):
+        print(self.path, flush=True)
+
+http.server.ThreadingHTTPServer(("0.0.0.0", 8000), Handler).serve_forever()
+"""
+SERVICE = {"command": ["python3", "-c", SERVE], "ready": {"path": "/"}}
+JOB = {"until": "completed"}
+# What a stack asks of the container beside it, by Python's own sockets.
+PASSED_ON = """
+        if self.path.startswith("/beside/"):
+            import urllib.request
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            body = opener.open(os.environ["FIRST_URL"], timeout=5).read()
+"""
+SLOW = """
+import pathlib, time
+def test_one(): pass
+def test_two():
+    pathlib.Path("in-two").touch()
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def beside(project: Project) -> Beside:
+    """Adds a container that the setup needs, from the base image as it is."""
+    names: list[str] = []
+
+    def add(name: str, **more: object) -> None:
+        names.append(name)
+        folder = project.root / "stacks" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = {"description": "d", "docker": {"image": os.environ["STACKPROOF_DOCKER_BASE"]}, **more}
+        (folder / "container.yaml").write_text(json.dumps(spec))
+        (project.root / "stacks" / "setups.yaml").write_text(
+            json.dumps({"local": {"description": "d", "env": {"TOKEN": ""}, "containers": names}})
+        )
+
+    return add
+
+
+def script(text: str) -> dict[str, object]:
+    return {"command": ["sh", "-c", text]}
+
+
+def ours(engine: Engine) -> list[Owned]:
+    """What runs of this stack have on the engine."""
+    return [item for item in sweep.listed(engine) if item.labels.get(labels.STACK) == "shop"]
+
+
+def log(project: Project, name: str) -> str:
+    return (project.cell_dir() / f"{name}.log").read_text()
+
+
+def test_each_starts_when_the_one_before_it_is_ready_and_the_stack_calls_them(
+    project: Project, contained: Add, beside: Beside
+) -> None:
+    beside("third", needs=["second"], env={"URL": "{FIRST_URL}"}, **JOB, **script("echo third after $URL"))
+    beside("second", needs=["first"], **JOB, **script("echo second; sleep 1; echo ended"))
+    beside("first", env={"SAYS": "here I am"}, provides={"FIRST_URL": "http://{host}:{port}/"}, **SERVICE)
+    project.tests(ASK + "def test_answers():\n    assert ask('/beside/') == 'here I am'\n")
+    done = project.run("--stack-config", contained("shop", more=PASSED_ON, under_exec=True))
+    assert done.code == 0, done.output
+    assert "beside first, second, third, in containers of their own" in done.output
+    told = [line.split()[1:3] for line in done.output.splitlines() if line.startswith("●")]
+    assert told == [["first", "ready"], ["second", "completed"], ["third", "completed"], ["shop", "ready"]]
+    assert log(project, "second") == "second\nended\n"
+    assert log(project, "third") == "third after http://first:8000/\n"
+
+
+def test_where_the_second_fails_the_first_is_gone_and_nothing_else_is_told(
+    project: Project, contained: Add, beside: Beside
+) -> None:
+    beside("first", **SERVICE)
+    beside("second", needs=["first"], ready={"command": ["false"], "timeout": 60}, **script("echo no good; exit 3"))
+    stack = contained("shop")
+    done = project.run("--stack-config", stack)
+    assert done.code == 5, done.output
+    assert "✗ second exited with code 3 after" in done.output
+    assert "no good" in done.output
+    assert "first exited" not in done.output
+    assert not (project.cell_dir() / "stack.log").exists()
+
+
+def test_an_early_end_is_told_within_two_seconds_with_what_it_wrote(
+    project: Project, contained: Add, beside: Beside
+) -> None:
+    waits = {"command": ["sh", "-c", "sleep 30"], "timeout": 60}
+    beside("first", ready=waits, **script("echo starting; sleep 0.3; echo out of order >&2; exit 7"))
+    done = project.run("--stack-config", contained("shop"))
+    assert done.code == 5, done.output
+    after = float(done.output.partition("first exited with code 7 after ")[2].partition(" s")[0])
+    assert after < 2.3
+    assert log(project, "first") == "starting\nout of order\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (
+            {"ready": {"command": ["sh", "-c", "exit 9"], "timeout": 1}, **script("exec sleep 60")},
+            "first is not ready: `sh -c 'exit 9'` in it exited with code 9, after 1 s",
+        ),
+        (
+            {"ready": {"command": ["sleep", "60"], "timeout": 1}, **script("exec sleep 60")},
+            "first is not ready: `sleep 60` in it was not answered, after 1 s",
+        ),
+        ({"ready": {"timeout": 1}, **JOB, **script("exec sleep 60")}, "first has not completed after 1 s"),
+        ({**JOB, **script("exit 4")}, "; it has to end with 0"),
+        ({"command": ["nowhere"], **JOB}, "first exited with code 127"),
+        ({"env": {"A": "{B}"}, **JOB, **script("true")}, "A of container 'first' is made of B"),
+    ],
+    ids=["says-no", "hangs", "goes-on", "fails", "no-command", "no-variable"],
+)
+def test_what_is_not_ready_says_how(
+    project: Project, contained: Add, beside: Beside, spec: dict[str, object], sentence: str
+) -> None:
+    beside("first", **spec)
+    done = project.run("--stack-config", contained("shop"))
+    assert done.code in (2, 5), done.output
+    assert sentence in done.output
+    assert "Traceback" not in done.output
+
+
+def test_one_that_ends_while_the_tests_run_is_told(project: Project, contained: Add, beside: Beside) -> None:
+    beside("first", ready={"command": ["true"]}, **script("sleep 2; echo worn out; exit 3"))
+    project.tests("import time\ndef test_slow(): time.sleep(4)\n")
+    done = project.run("--stack-config", contained("shop"))
+    assert done.code == 1, done.output
+    assert "first exited with code 3 while the tests ran" in done.output
+    assert "worn out" in done.output
+
+
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_the_second_starts_takes_both_away(  # noqa: PLR0917 - fixtures
+    project: Project, contained: Add, beside: Beside, engine: Engine, signum: int, code: int
+) -> None:
+    beside("first", **SERVICE)
+    beside("second", needs=["first"], **JOB, **script("echo here; exec sleep 60"))
+    process = project.start("--stack-config", contained("shop"))
+    # Two containers and the network.
+    project.wait_for("the second", lambda: len(ours(engine)) == 3 or process.poll() is not None)
+    process.send_signal(signum)
+    output = project.finish(process)
+    assert process.returncode == code, output
+    assert ours(engine) == []
+
+
+def test_secrets_arrive_unchanged_and_show_nowhere(
+    project: Project, contained: Add, beside: Beside, engine: Engine
+) -> None:
+    secret = "tk-'\"$HOME `x` " + "7f3c2a91" * 3 + "\nanother line"
+    beside("first", env={"SAYS": "{TOKEN}"}, provides={"FIRST_URL": "http://{host}:{port}/"}, **SERVICE)
+    project.tests(
+        ASK + "import pathlib, time\n"
+        f"def test_values():\n    assert ask('/beside/') == {secret!r}\n"
+        "    pathlib.Path('in-two').touch()\n    time.sleep(3)\n"
+    )
+    project.environ["TOKEN"] = secret
+    process = project.start("--stack-config", contained("shop", more=PASSED_ON))
+    project.wait_for("the test", lambda: (project.root / "in-two").exists() or process.poll() is not None)
+    found = [item for item in ours(engine) if item.labels.get(labels.SERVICE) == "first"]
+    inspected = json.dumps([engine.inspected(item.id) for item in found])
+    listed = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    output = project.finish(process)
+    assert process.returncode == 0, output
+    assert len(found) == 1
+    for shown in (inspected, listed, output, log(project, "first")):
+        assert "7f3c2a91" not in shown
+
+
+def test_a_stack_of_another_mode_says_that_it_needs_containers(
+    project: Project, beside: Beside, engine: Engine
+) -> None:
+    beside("first", provides={"FIRST_URL": "http://{host}:{port}/"}, **SERVICE)
+    done = project.run("--stack-config", "server:toy")
+    assert done.code == 2, done.output
+    assert "setup 'local' needs first beside the stack, which only runs in containers start: server:toy" in done.output
+    assert "--env FIRST_URL=…" in done.output
+
+
+def test_an_image_that_is_not_there_is_named_before_anything_starts(
+    project: Project, contained: Add, beside: Beside
+) -> None:
+    beside("first", **SERVICE)
+    beside("second", docker={"image": "nobody/has:this"}, **JOB)
+    done = project.run("--stack-config", contained("shop"))
+    assert done.code == 4, done.output
+    assert "the image of container 'second', nobody/has:this, is not on the engine at" in done.output
+    assert not (project.cell_dir() / "first.log").exists()
