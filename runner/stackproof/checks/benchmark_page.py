@@ -103,7 +103,7 @@ def draw(table: Table, path: Path) -> None:
         raise NoPlotError("matplotlib is not installed here") from error
     # The same figures give the same file: no random ids, no date.
     with matplotlib.rc_context({"svg.hashsalt": "stackproof", "svg.fonttype": "none", "font.size": 9}):
-        sheet = figures.Figure(figsize=(10, 3.6), layout="constrained")
+        sheet = figures.Figure(figsize=(11, 3.8), layout="constrained")
         left, right = sheet.subplots(1, 2)
         _draw_kinds(left, [each for each in table.figures if each.unit == "× floor" and each.value is not None])
         _draw_curves(right, table)
@@ -123,7 +123,7 @@ def _draw_kinds(axes: Any, ratios: list[Figure]) -> None:
     axes.set_yticks(list(places), [figure.what for figure in ratios])
     axes.axvline(1.0, color="#444", linewidth=0.8)
     axes.set_xlim(left=0.9)
-    axes.set_title("A replayed call, × in-memory call (red: the aim)")
+    axes.set_title("A replayed call, × floor (red: the aim)")
 
 
 def _draw_curves(axes: Any, table: Table) -> None:
@@ -131,8 +131,13 @@ def _draw_curves(axes: Any, table: Table) -> None:
         axes.plot(list(curve), list(curve.values()), style, label=_NAMES.get(name, name))
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_ylim(0.9, max((max(curve.values()) for curve in table.curves.values()), default=1.0) * 1.5 + 0.6)
+    axes.set_yticks([1, *(ten * one for ten in (1, 10, 100) for one in (2, 5, 10) if ten * one < axes.get_ylim()[1])])
     axes.set_xlabel("recordings")
-    axes.set_title("A replayed call by number of recordings, × in-memory call")
+    axes.set_title("The same by number of recordings, × floor")
     if table.curves:
         axes.legend()
 
