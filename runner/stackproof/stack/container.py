@@ -14,7 +14,7 @@ from shutil import copyfile
 from stackproof.catalog.records import BesideSpec, DockerSpec, StackMode, StackSpec
 from stackproof.errors import DockerError, StackStartError, UsageError
 from stackproof.recorder.serve.exec_ import guest_folder
-from stackproof.stack import enter, lifetime, place, ports
+from stackproof.stack import enter, lifetime, place, ports, unfit
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ContainerSpec, ContainerState, Mount
 from stackproof.stack.handle import StackHandle
@@ -196,15 +196,16 @@ def server(
         address = container.address(where.network)
         # One that has ended has no address; the wait says how it ended.
         origin = f"http://{address or stack.name}:{docker.port}"
-        took = wait_ready(
-            process=container,
-            url=origin + stack.readiness.path,
-            readiness=stack.readiness,
-            timeout=stack.readiness.timeout if timeout is None else timeout,
-            run_id=given.get("STACKPROOF_RUN_ID", ""),
-            marks=cell_dir / "marks" if recorded else None,
-            check=check,
-        )
+        with unfit.told(container, image=where.image, python=docker.python, source=stack.source):
+            took = wait_ready(
+                process=container,
+                url=origin + stack.readiness.path,
+                readiness=stack.readiness,
+                timeout=stack.readiness.timeout if timeout is None else timeout,
+                run_id=given.get("STACKPROOF_RUN_ID", ""),
+                marks=cell_dir / "marks" if recorded else None,
+                check=check,
+            )
         yield StackHandle(name=stack.name, mode=StackMode.DOCKER, base_url=origin, log=container.log, started_in=took)
         if (code := container.poll()) is not None:
             raise StackDiedError(

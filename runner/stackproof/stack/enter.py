@@ -6,8 +6,6 @@ run by root, takes the default route away: on a network from which nothing gets 
 where it would hang. Standard library only, and old Python: it runs in images of other people.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import fcntl
@@ -50,13 +48,21 @@ def shut() -> int:
     return 0
 
 
+def _home() -> None:
+    """The caller is nobody whom the image knows: what programs keep for a user goes to a folder in memory."""
+    if os.environ.get("HOME", "/") == "/" and not os.access("/", os.W_OK):
+        home = Path(FOLDER) / "home"
+        home.mkdir(mode=0o700, exist_ok=True)
+        os.environ["HOME"] = str(home)
+
+
 def _without_the_right() -> None:
     """What was needed to take the route away would let a program that runs as root put it back."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_CAPBSET_DROP, _CAP_NET_ADMIN, 0, 0, 0)
 
 
-def run(command: list[str]) -> int:
+def run(command: "list[str]") -> int:
     """Wait for the variables and become the command; returns only when that was impossible."""
     deadline = time.monotonic() + _DEADLINE
     while not _GIVEN.exists():
@@ -66,7 +72,11 @@ def run(command: list[str]) -> int:
         time.sleep(0.01)
     given = json.loads(_GIVEN.read_text(encoding="utf-8"))
     _GIVEN.unlink()
+    if "PYTHONPATH" in given:
+        # The image may have one of its own; the recorder only comes before it.
+        given["PYTHONPATH"] = ":".join(filter(None, (given["PYTHONPATH"], os.environ.get("PYTHONPATH"))))
     os.environ.update(given)
+    _home()
     _without_the_right()
     try:
         os.execvp(command[0], command)  # noqa: S606 - it becomes the stack

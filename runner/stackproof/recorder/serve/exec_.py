@@ -28,14 +28,17 @@ import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
 if os.environ.get("{VARIABLE}"):
-    try:
-        from {GUEST_NAME}.serve import bootstrap
-    except Exception as error:
-        # Python goes on after an error in here, and the stack would call real providers unseen.
-        sys.stderr.write(
-            "stackproof: the recorder needs Python 3.11 or newer; %s is Python %d.%d (%s)\\n"
-            % ((sys.executable,) + sys.version_info[:2] + (error,))
-        )
+    # Python goes on after an error in here, and the stack would call real providers unseen.
+    _problem = None
+    if sys.version_info < (3, 11):
+        _problem = "needs Python 3.11 or newer; %s is Python %d.%d" % ((sys.executable,) + sys.version_info[:2])
+    else:
+        try:
+            from {GUEST_NAME}.serve import bootstrap
+        except Exception as error:
+            _problem = "could not be loaded by %s: %s" % (sys.executable, error)
+    if _problem is not None:
+        sys.stderr.write("stackproof: the recorder " + _problem + "\\n")
         sys.stderr.flush()
         os._exit(70)
     bootstrap.start()
