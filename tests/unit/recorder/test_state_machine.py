@@ -1,7 +1,6 @@
 """Store, ledger and promotion against a model of them: two processes, several scopes, failing tests, and kills.
 
-The model is what a person would say of it: which answers a scope has in which order, and what happens to them at the
-end of a test. After each end of one, the folder and the answers in replay are exactly the model's.
+The model is which answers a scope has, in which order. Whenever a test ends, the folder and replay are exactly that.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import hypothesis
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from stackproof.plugin.keeping import note_unanswered
+from stackproof.plugin.keeping import note_unanswered, promote_rest_of_stack
 from stackproof.recorder import promotion, recording, sidefile, store
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Brain
@@ -40,6 +39,8 @@ SCOPES = (*TESTS, *SHARED)
 SAYS = ("poll", "large")
 HOWS = ("answered", "answered", "refused", "left", "held")
 CALLS = st.lists(st.tuples(st.integers(0, 1), st.sampled_from(HOWS)), min_size=1, max_size=3)  # process, and what comes
+Asked = tuple[str, list[tuple[int, str]]]
+ASKED = st.lists(st.tuples(st.sampled_from(SAYS), CALLS), max_size=3)
 
 Set = dict[str, list[int]]  # what is asked → the numbers of its answers, in order
 
@@ -107,8 +108,6 @@ class Recorder(RuleBasedStateMachine):
             brain.ledger.close()
         shutil.rmtree(self.root)
 
-    # -- the run
-
     @initialize(mode=st.sampled_from([Mode.RECORD, Mode.RECORD_IF_MISSING]))
     def begin(self, mode: Mode) -> None:
         """A run begins."""
@@ -118,13 +117,10 @@ class Recorder(RuleBasedStateMachine):
 
     def settings(self, mode: Mode, run: str) -> Settings:
         """Settings of a run in its own folder."""
+        providers, recordings = (Provider(name="p", variable="P_URL", prefixes=(URL,)),), str(self.root / "recordings")
+        run_dir = str(self.root / run)
         return Settings(
-            mode=mode,
-            recordings=str(self.root / "recordings"),
-            setup="s",
-            run_dir=str(self.root / run),
-            run_id="0a1b2c",
-            providers=(Provider(name="p", variable="P_URL", prefixes=(URL,)),),
+            mode=mode, setup="s", run_id="0a1b2c", providers=providers, recordings=recordings, run_dir=run_dir
         )
 
     @property
@@ -138,8 +134,6 @@ class Recorder(RuleBasedStateMachine):
         worker = f"gw{process}" if name == FIXTURE else ""
         test_id = name if name in TESTS else None
         return Scope(name=name, test_id=test_id, attempt=self.now.attempts[name], worker=worker)
-
-    # -- calls
 
     @rule(name=st.sampled_from(SCOPES), say=st.sampled_from(SAYS), calls=CALLS)
     def call(self, name: str, say: str, calls: list[tuple[int, str]]) -> None:
@@ -231,18 +225,14 @@ class Recorder(RuleBasedStateMachine):
             self.hear_later(*left)
         assert not any(call[0] == name for call in run.waiting), "nobody waits for nothing"
 
-    # -- ends
-
     @rule(
         name=st.sampled_from(TESTS),
-        asked=st.lists(st.tuples(st.sampled_from(SAYS), CALLS), min_size=1, max_size=3),
+        asked=ASKED,
         passed=st.sampled_from([True, True, True, False]),
         kill=st.integers(-12, 24),
         again=st.booleans(),
     )
-    def run_test(
-        self, name: str, asked: list[tuple[str, list[tuple[int, str]]]], passed: bool, kill: int, again: bool
-    ) -> None:
+    def run_test(self, name: str, asked: list[Asked], passed: bool, kill: int, again: bool) -> None:
         """A test asks for this and that, and ends; where it failed, it may run again."""
         if name in self.now.ended:
             return
@@ -260,10 +250,10 @@ class Recorder(RuleBasedStateMachine):
 
     @rule(
         failed=st.sampled_from([False, False, False, True]), kill=st.integers(-12, 24), again=st.booleans(),
-        mode=st.sampled_from([Mode.RECORD, Mode.RECORD_IF_MISSING]),
+        late=ASKED, mode=st.sampled_from([Mode.RECORD, Mode.RECORD_IF_MISSING]),
     )  # fmt: skip
-    def end_run(self, failed: bool, kill: int, again: bool, mode: Mode) -> None:
-        """The session ends, and another begins."""
+    def end_run(self, failed: bool, kill: int, again: bool, late: list[Asked], mode: Mode) -> None:
+        """The session ends, the stack is torn down, and another session begins."""
         run = self.now
         for name in SHARED:
             self.settle(name)
@@ -272,7 +262,10 @@ class Recorder(RuleBasedStateMachine):
             self.forget(FIXTURE)
         elif FIXTURE in run.asked:
             self.promote(FIXTURE, kill, again=again)
-        self.promote(scopes.STACK_NAME, kill, again=again)
+        if run.mode is Mode.RECORD and kill < 1:
+            self.tear_down(late)
+        else:
+            self.promote(scopes.STACK_NAME, kill, again=again)
         for _, _, _, decision in run.held:
             decision.take.close()
         for brain in run.brains:
@@ -280,19 +273,35 @@ class Recorder(RuleBasedStateMachine):
         self.check()
         self.begin(mode)
 
+    def tear_down(self, late: list[Asked]) -> None:
+        """The stack's recordings are kept at the end of the session, and once more when it is gone."""
+        run, name = self.now, scopes.STACK_NAME
+        first, refused = self.after(name, replace=True, prune=True), set(run.unanswered[name])
+        self.promote(name, 0, again=False, lives=True)
+        for say, calls in late:
+            self.call(name, say, calls)
+        self.settle(name)
+        second = self.after(name, replace=True, prune=True)
+        whole = (first or second) and not (refused - second.keys() | run.unanswered[name])
+        new = {say: first.get(say, []) + second.get(say, []) for say in {*first, *second}}
+        promote_rest_of_stack(run.brains[1], interrupted=False)
+        old = {} if whole else self.disk[name]
+        self.disk[name] = {say: new.get(say, []) + old.get(say, [])[len(new.get(say, [])) :] for say in {*new, *old}}
+        self.forget(name)
+
     def forget(self, name: str) -> None:
         """What a scope had recorded is dropped."""
         self.now.staged.pop(name, None)
         self.now.unanswered.pop(name, None)
 
-    def promote(self, name: str, kill: int, *, again: bool) -> None:
+    def promote(self, name: str, kill: int, *, again: bool, lives: bool = False) -> None:
         """Keep what a scope recorded, possibly killed on the way and finished by the other process."""
         run, owner = self.now, self.owner(name)
         left: dict[tuple[str, int], set[str]] = {}
         note_unanswered(run.brains[0].ledger.read("calls")[0], left)
         assert bool(left.get((name, owner.attempt))) == bool(run.unanswered[name])
-        replace = run.mode is Mode.RECORD
-        prune = not run.unanswered[name] and (name != scopes.STACK_NAME or bool(run.brains[0].store.staged(owner)))
+        asked_less = name == scopes.STACK_NAME and not run.brains[0].store.staged(owner)
+        replace, prune = run.mode is Mode.RECORD, not (run.unanswered[name] or asked_less or lives)
         old, new = self.disk[name], self.after(name, replace=replace, prune=prune)
         self.disk[name] = new
         with contextlib.suppress(Killed), killed_at(kill) if kill > 0 else contextlib.nullcontext():
@@ -304,17 +313,12 @@ class Recorder(RuleBasedStateMachine):
             # In the middle of it each answer in its place is the one that was there, or the one that comes there.
             assert content in {*old.get(say, [])[number - 1 : number], *new.get(say, [])[number - 1 : number]}
         other = run.brains[1].store
-        had_begun = any(order.scope == name for _, order in promotion.unfinished(str(self.root / f"run-{self.runs}")))
         other.finish_promotions()
-        staged = bool(run.staged[name])
-        if had_begun or other.was_promoted(owner) or (again and (staged or name in TESTS)):
-            if not other.was_promoted(owner):
-                other.promote(owner, replace=replace, prune=prune)
-        elif staged:
+        if run.staged[name] and not again and not other.was_promoted(owner):
             other.drop(owner)
             self.disk[name] = old
-        else:
-            other.promote(owner, replace=replace, prune=prune)  # killed while it pruned: there is no order for that
+        elif not other.was_promoted(owner):
+            other.promote(owner, replace=replace, prune=prune)  # also where it only pruned: there is no order for that
         self.forget(name)
 
     def after(self, name: str, *, replace: bool, prune: bool) -> Set:
@@ -329,8 +333,6 @@ class Recorder(RuleBasedStateMachine):
             return {say: kept.get(say, []) + old.get(say, [])[len(kept.get(say, [])) :] for say in says}
         return {say: old.get(say, []) + kept.get(say, []) for say in says}
 
-    # -- what is there
-
     def found(self, name: str) -> Iterator[tuple[str, int, int]]:
         """(what was asked, number, answer) of each file of a scope; none is half a file."""
         mine = Scope(name=name)
@@ -338,7 +340,8 @@ class Recorder(RuleBasedStateMachine):
         for file, path in reader.names_of(mine).items():
             content = recording.read(path)
             assert content is not None
-            yield content["request"]["body"]["json"]["say"], store.ordinal_of(file), _answer(content["response"])
+            body = b"".join(recording.chunks_of(content["response"]))
+            yield content["request"]["body"]["json"]["say"], store.ordinal_of(file), _number(body)
 
     def check(self) -> None:
         """The folders hold exactly the model's answers, and replay gives them in order, and no more."""
@@ -385,10 +388,6 @@ def _heard(decision: Any) -> int | None:
         assert code in ("recording_exhausted", "recording_no-match", "recording_nothing-recorded"), code
         return None
     return _number(body)
-
-
-def _answer(response: Any) -> int:
-    return _number(b"".join(recording.chunks_of(response)))
 
 
 def _number(body: bytes) -> int:
