@@ -19,9 +19,9 @@ Written by `nox -s benchmark -- --full`; do not edit. Measured on {date} with {v
 Machine: {machine}. Load average when it began: {load:.1f}.
 
 `× floor` is a ratio: a call of the real OpenAI SDK answered from a recording, by the same call over an in-memory
-transport (`httpx2.MockTransport` with the same bytes at hand), in pairs in one process that take turns. A mark tells
-whether the median is within the aim: ✓ it is, ✗ it is not, – there is no aim, ? it was not measured. In brackets: the
-95 % interval of a median, by rank. Absolute times are of this machine, on this day.
+transport (`httpx2.MockTransport` with the same bytes at hand), in pairs in one process that take turns. In brackets:
+the 95 % interval of a median, by rank. A mark tells whether all of it is within the aim: ✓ it is, ✗ none of it is, ≈
+the aim is inside, – there is no aim, ? it was not measured. Absolute times are of this machine, on this day.
 """
 _PLOT = "\n![A replayed call by kind, and by the number of recordings](benchmarks.svg)\n"
 
@@ -67,10 +67,12 @@ def row(figure: Figure) -> str:
 
 
 def mark(figure: Figure) -> str:
-    """✓, ✗, – or ?, as the page's head explains."""
+    """✓, ✗, ≈, – or ?, as the page's head explains."""
     if figure.value is None:
         return "?"
-    return "–" if figure.met is None else "✓" if figure.met else "✗"
+    if figure.aim is None:
+        return "–"
+    return "≈" if figure.met is None else "✓" if figure.met else "✗"
 
 
 def figure_words(figure: Figure) -> str:

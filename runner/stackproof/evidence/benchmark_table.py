@@ -36,8 +36,12 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether the aim is met; None where there is none, or nothing was measured."""
-        return None if self.aim is None or self.value is None else self.value <= self.aim
+        """Whether the aim is met, or missed, for all of the interval; None where that is open, or there is no aim."""
+        if self.aim is None or self.value is None:
+            return None
+        if (self.value if self.high is None else self.high) <= self.aim:
+            return True
+        return False if (self.value if self.low is None else self.low) > self.aim else None
 
     def found(self, interval: Interval, more: str = "") -> Figure:
         """The same figure with what was measured."""

@@ -27,7 +27,7 @@ from stackproof.recorder.store import parse_name
 RATIO = Figure(group="One call", what="a chat answer", unit="× floor", aim=1.15, how="pairs", value=1.14)
 TABLE = Table(
     figures=(
-        RATIO.found(Interval(estimate=1.141, low=1.13, high=1.152), "median 0.7 ms"),
+        RATIO.found(Interval(estimate=1.141, low=1.13, high=1.149), "median 0.7 ms"),
         Figure(group="A process", what="loading", unit="ms", aim=50.0, how="processor time", value=61.24),
         Figure(group="A process", what="memory | held", unit="bytes", how="tracemalloc", value=12345.0),
         Figure(group="Beside", what="vcrpy", unit="× floor", how="turns", why="vcrpy is not installed here"),
@@ -66,6 +66,19 @@ def test_the_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert benchmark_table.read(path) == TABLE
     assert not TABLE.is_whole
     assert replace(TABLE, figures=TABLE.figures[:3]).is_whole
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "high", "mark"),
+    [(1.1, 1.12, 1.15, "✓"), (1.1, 1.12, 1.16, "≈"), (1.14, 1.17, 1.2, "≈"), (1.151, 1.17, 1.2, "✗"),
+     (None, 1.15, None, "✓"), (None, 1.16, None, "✗")],
+)  # fmt: skip
+def test_an_aim_is_met_or_missed_by_all_of_the_interval(
+    low: float | None, value: float, high: float | None, mark: str
+) -> None:
+    figure = RATIO.found(Interval(estimate=value, low=low, high=high))
+    assert benchmark_page.mark(figure) == mark
+    assert benchmark_page.mark(replace(figure, aim=None)) == "–"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 1, "kind": "benchmark-full", "figures": [1]}'])
