@@ -23,6 +23,7 @@ from reference_stack.late_routes import imported
 from reference_stack.models import list_models
 from reference_stack.providers import configured, search_of
 from reference_stack.relay import relay
+from reference_stack.store import location
 from reference_stack.store import opened as opened_store
 
 
@@ -74,7 +75,8 @@ def create_app(environ: Mapping[str, str] | None = None, http_client: HttpClient
     """The ASGI application.
 
     `environ` (default: the process's) says which providers there are, who searches the web, where state is kept
-    (REFERENCE_DB) and whose embeddings vector stores use when they are not told (REFERENCE_EMBEDDING_MODEL).
+    (POSTGRES_HOST and so on, or REFERENCE_DB) and whose embeddings vector stores use when they are not told
+    (REFERENCE_EMBEDDING_MODEL).
     """
     values = os.environ if environ is None else environ
     providers = configured(values)
@@ -83,7 +85,7 @@ def create_app(environ: Mapping[str, str] | None = None, http_client: HttpClient
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         async with (
             opened(providers, http_client) as clients,
-            opened_store(values.get("REFERENCE_DB")) as store,
+            opened_store(location(values)) as store,
             AsyncExitStack() as stack,
         ):
             yield {

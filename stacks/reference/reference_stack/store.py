@@ -6,7 +6,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, urlencode
+
+from starlette.concurrency import run_in_threadpool
+
+if TYPE_CHECKING:
+    from reference_stack.store_postgres import PostgresStore
+
+# libpq's words for what a setup calls POSTGRES_…
+_POSTGRES = {"host": "HOST", "port": "PORT", "dbname": "DB", "user": "USER", "password": "PASSWORD"}
 
 
 class Table(Enum):
@@ -53,17 +62,33 @@ class Store(Protocol):
         """All chunks of a vector store."""
 
 
+def location(environ: Mapping[str, str]) -> str | None:
+    """Where the gateway keeps its state: in PostgreSQL where POSTGRES_HOST is set, else where REFERENCE_DB says."""
+    named = {name: environ.get(f"POSTGRES_{variable}") for name, variable in _POSTGRES.items()}
+    if not named["host"]:
+        return environ.get("REFERENCE_DB")
+    return "postgresql:///?" + urlencode({name: value for name, value in named.items() if value}, quote_via=quote)
+
+
 @asynccontextmanager
 async def opened(location: str | None) -> AsyncIterator[Store]:
-    """The store at `location`: the path of an SQLite file; None or empty: in memory. ValueError for other databases."""
-    if location and "://" in location:
-        scheme = location.partition(":")[0]
-        raise ValueError(
-            f"REFERENCE_DB names a database of the kind {scheme!r}; only paths of SQLite files work so far"
-        )
-    from reference_stack.store_sqlite import SqliteStore  # noqa: PLC0415 - each database in its own module, as needed
+    """The store at `location`: the path of an SQLite file, or a URL of PostgreSQL; None or empty: in memory.
 
-    store = SqliteStore(location or ":memory:")
+    ValueError for other databases, and what a database's driver raises when it cannot be opened.
+    """
+    scheme, colon, _ = (location or "").partition("://")
+    if not colon:
+        from reference_stack.store_sqlite import SqliteStore  # noqa: PLC0415 - each database in its own module
+
+        store: SqliteStore | PostgresStore = SqliteStore(location or ":memory:")
+    elif location and scheme in ("postgresql", "postgres"):
+        from reference_stack.store_postgres import PostgresStore  # noqa: PLC0415 - its driver may be missing
+
+        store = await run_in_threadpool(PostgresStore, location)
+    else:
+        raise ValueError(
+            f"REFERENCE_DB names a database of the kind {scheme!r}; paths of SQLite files and postgresql:// work"
+        )
     try:
         yield store
     finally:

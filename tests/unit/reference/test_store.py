@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import multiprocessing
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+import httpx2
+import psycopg
 import pytest
+from psycopg import conninfo
 
+from reference_stack.app import create_app
 from reference_stack.store import Chunk, Store, Table, opened
+from reference_stack.store import location as where
+from stackproof.stack.inprocess import InProcessApp
 
 T = TypeVar("T")
 CONTEXT = multiprocessing.get_context("spawn")
@@ -24,9 +31,28 @@ def within(location: str | None, work: Callable[[Store], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-@pytest.fixture(params=["memory", "file"])
+NUMBERS = itertools.count()
+
+
+def shared_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> str:
+    """Where several processes can open a store, empty."""
+    if kind == "file":
+        return str(folder / "state.sqlite")
+    server: Path = request.getfixturevalue("postgres")
+    name = f"state{next(NUMBERS)}"
+    with psycopg.connect(f"postgresql:///postgres?host={server}&user=stack", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return f"postgresql:///{name}?host={server}&user=stack"
+
+
+@pytest.fixture(params=["memory", "file", "postgres"])
 def location(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
-    return None if request.param == "memory" else str(tmp_path / "state.sqlite")
+    return None if request.param == "memory" else shared_of(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=["file", "postgres"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return shared_of(request.param, request, tmp_path)
 
 
 def test_an_entry_comes_back_with_its_bytes(location: str | None) -> None:
@@ -86,14 +112,12 @@ def test_chunks_keep_their_order_and_every_digit(location: str | None) -> None:
     within(location, work)
 
 
-def test_a_file_outlives_its_process(tmp_path: Path) -> None:
-    path = str(tmp_path / "state.sqlite")
-
+def test_what_is_kept_outlives_its_process(shared: str) -> None:
     async def write(store: Store) -> None:
         await store.put(Table.RESPONSE, "r", {"id": "r"})
 
-    within(path, write)
-    assert within(path, lambda store: store.get(Table.RESPONSE, "r")) == {"id": "r"}
+    within(shared, write)
+    assert within(shared, lambda store: store.get(Table.RESPONSE, "r")) == {"id": "r"}
 
 
 def _write_many(path: str, who: int) -> None:
@@ -105,18 +129,58 @@ def _write_many(path: str, who: int) -> None:
     within(path, work)
 
 
-def test_several_processes_write_to_one_file(tmp_path: Path) -> None:
-    path = str(tmp_path / "state.sqlite")
-    started = [CONTEXT.Process(target=_write_many, args=(path, who)) for who in range(3)]
+def test_several_processes_write_to_one_store_that_none_of_them_has_made(shared: str) -> None:
+    started = [CONTEXT.Process(target=_write_many, args=(shared, who)) for who in range(3)]
     for process in started:
         process.start()
     for process in started:
         process.join(60)
     assert [process.exitcode for process in started] == [0] * 3
-    assert len(within(path, lambda store: store.every(Table.FILE))) == 60
-    assert len(within(path, lambda store: store.chunks("vs"))) == 60
+    assert len(within(shared, lambda store: store.every(Table.FILE))) == 60
+    assert len(within(shared, lambda store: store.chunks("vs"))) == 60
 
 
 def test_another_database_is_named_and_not_taken_for_a_file(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'postgresql'"):
-        within("postgresql://localhost/x", lambda store: store.every(Table.FILE))
+    with pytest.raises(ValueError, match="'mysql'"):
+        within("mysql://localhost/x", lambda store: store.every(Table.FILE))
+
+
+def test_any_text_comes_back(location: str | None) -> None:
+    text = "NUL \0, half a pair \ud800, é, 100% \\ ? 'quoted'"
+
+    async def work(store: Store) -> None:
+        await store.put(Table.FILE, text, {"text": text})
+        assert await store.get(Table.FILE, text) == {"text": text}
+        assert await store.every(Table.FILE, below=text[:8]) == [{"text": text}]
+        await store.put_chunks(text, text, [Chunk(file_id=text, text=text, vector=[])])
+        assert [(chunk.file_id, chunk.text) for chunk in await store.chunks(text)] == [(text, text)]
+        assert await store.delete(Table.FILE, text)
+
+    within(location, work)
+
+
+def test_postgres_is_chosen_by_its_host_and_its_password_is_any_text() -> None:
+    assert where({"REFERENCE_DB": "x.sqlite", "POSTGRES_PORT": "1"}) == "x.sqlite"
+    given = {"HOST": "/run/a b", "PORT": "5433", "DB": "d", "USER": "u", "PASSWORD": "a&b=c %d+e"}
+    url = where({f"POSTGRES_{name}": value for name, value in given.items()} | {"REFERENCE_DB": "x.sqlite"})
+    assert url is not None
+    assert conninfo.conninfo_to_dict(url) == {
+        "host": "/run/a b",
+        "port": "5433",
+        "dbname": "d",
+        "user": "u",
+        "password": "a&b=c %d+e",
+    }
+
+
+def test_an_application_keeps_its_responses_there(postgres: Path) -> None:
+    environ = {"POSTGRES_HOST": str(postgres), "POSTGRES_DB": "postgres", "POSTGRES_USER": "stack"}
+    for answer in (201, 200):
+        with (
+            InProcessApp(create_app(environ)) as app,
+            httpx2.Client(transport=app.transport(), base_url="http://stack.invalid") as client,
+        ):
+            if answer == 201:
+                client.post("/v1/files", files={"file": ("a", b"kept")}, data={"purpose": "assistants"})
+            listed = client.get("/v1/files").json()["data"]
+            assert [file["filename"] for file in listed] == ["a"]
