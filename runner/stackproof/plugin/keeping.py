@@ -12,6 +12,7 @@ import pytest
 
 from stackproof.plugin.journal import MISSES
 from stackproof.plugin.scopes import SHARED_JOURNAL, ScopeTracker, shared_scopes_used
+from stackproof.recorder import elsewhere
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.mode import Mode
@@ -80,10 +81,18 @@ class Keeper:
         owner = self._tracker.scope_of(item.nodeid)
         failed = self._failed.pop(item.nodeid, True)
         kept_back = self._kept_back.pop(item.nodeid, True)
+        there = _elsewhere(self._brain, owner)
         self._brain.ledger.wait_for_serving(owner, _IN_FLIGHT)
         self._brain.settle(OPEN_TAKES if self._brain.settings.mode.records else 0.0, owner.name)
         in_flight = self._brain.ledger.wait_for_calls(owner, _IN_FLIGHT) if self._brain.settings.mode.records else 0
         self._brain.ledger.end(owner)
+        in_flight += there.in_flight
+        if there.problem:
+            # What is not known must not be taken for nothing.
+            if report.passed and not failed:
+                report.outcome = "failed"
+                report.longrepr = there.problem
+            failed = True
         missed = self._missed_by(owner)
         if missed:
             text = "\n".join(dict.fromkeys(one.message for one in missed))
@@ -150,6 +159,12 @@ class Keeper:
         return own
 
 
+def _elsewhere(brain: Brain, owner: Scope) -> elsewhere.Told:
+    """What a stack that does not see the run's folder has done for a scope is in there afterwards."""
+    inflight = _IN_FLIGHT if brain.settings.mode.records else 0.0
+    return elsewhere.fetch(brain.settings.run_dir, scope=owner.digest, serving=_IN_FLIGHT, inflight=inflight)
+
+
 def note_unanswered(entries: Iterable[Mapping[str, Any]], into: dict[tuple[str, int], set[str]]) -> None:
     """From lines of the calls' journal: (scope, attempt) → requests whose last answer was not worth keeping."""
     for entry in entries:
@@ -176,6 +191,8 @@ def promote_shared(brain: Brain, kept: Kept, *, any_passed: bool, interrupted: b
     def promote(owner: Scope) -> None:
         if brain.store.was_promoted(owner):
             return  # in the run that is looked at afterwards: what is left of it came too late
+        if _elsewhere(brain, owner).problem:
+            return  # how complete it is cannot be known
         brain.ledger.wait_for_serving(owner, _IN_FLIGHT)
         brain.ledger.wait_for_calls(owner, _IN_FLIGHT)
         note_unanswered(brain.ledger.read("calls")[0], unanswered)

@@ -16,7 +16,7 @@ from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
 from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
-from stackproof.recorder import debug, install, scope
+from stackproof.recorder import debug, elsewhere, install, scope
 from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
 from stackproof.stack.handle import STACK_KEY, StackHandle
 
@@ -132,6 +132,7 @@ class PluginSession:
         self._add_workers(kept)
         passed = self._journal.passed
         interrupted = exitstatus in _CUT_SHORT
+        there = elsewhere.fetch(self._brain.settings.run_dir)
         keeping.promote_shared(
             self._brain, kept, any_passed=any(passed.values()), interrupted=interrupted, stack_lives=True
         )
@@ -143,10 +144,12 @@ class PluginSession:
         self.summary = [*tally.missed(self._journal.missed), *tally.lines(facts, self._brain.settings.mode)]
         untold = self._keeper.untold(kept.misses_told)
         self.summary += untold
+        if there.problem:
+            self.summary.append(there.problem)
         if self._opened.settings.debug:
             self.summary += debug.where(self._opened.settings.run_dir, self._opened.settings.project)
         status = None
-        if exitstatus == 0 and (untold or (facts["unused"] and self._brain.settings.strict)):
+        if exitstatus == 0 and (untold or there.problem or (facts["unused"] and self._brain.settings.strict)):
             status = int(ExitCode.RECORDINGS)
         self._journal.write("finished", exitstatus=exitstatus if status is None else status)
         return status

@@ -16,6 +16,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from . import elsewhere
+
 HEADER_LIMIT = 2048
 _FIELDS = ("__test_id", "__scope", "__attempt", "__worker", "__scope_ref")
 
@@ -136,6 +138,7 @@ def to_header(scope: Scope, present: str | None, run_dir: str) -> str:
         with open(temporary, "x", encoding="utf-8") as file:
             file.write(stored)
         os.replace(temporary, path)
+        elsewhere.fetch(run_dir)  # by now the stack's side has the file too
     return json.dumps({**{key: item for key, item in merged.items() if key not in _FIELDS}, "__scope_ref": name})
 
 

@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 from stackproof import container_environment, plan
 from stackproof.catalog.records import StackMode
 from stackproof.environment import Environment
+from stackproof.errors import DockerError
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
 from stackproof.run import namespace, suite
-from stackproof.stack import beside, contained_tests, container, place
+from stackproof.stack import beside, contained_tests, container, luggage, place
 from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.forwarder import forwarding
 from stackproof.stack.handle import StackHandle
@@ -79,6 +80,7 @@ def start(order: Order, undo: ExitStack) -> Contained:
         )
     )
     built = order.build()
+    _refuse_elsewhere(cell, where)
     others = beside.start(
         cell.containers,
         where,
@@ -99,6 +101,17 @@ def start(order: Order, undo: ExitStack) -> Contained:
     return _server(order, built, where, undo)
 
 
+def _refuse_elsewhere(cell: plan.Cell, where: Place) -> None:
+    """What needs more of an engine than it shares; a stack alone has copies, and a way that leads to it."""
+    needs = "the folders of the tests" if cell.mode is StackMode.DOCKER_LIBRARY else "containers beside it"
+    if where.sharing.folders is False and (cell.containers or cell.mode is StackMode.DOCKER_LIBRARY):
+        raise DockerError(
+            f"the Docker engine at {where.engine.endpoint} shares nothing with this machine ({where.sharing.why}), "
+            f"and {cell.stack_config} needs {needs}",
+            hint="use the engine of this machine",
+        )
+
+
 def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> Contained:
     cell, options = order.cell, order.options
     handle = undo.enter_context(
@@ -107,8 +120,11 @@ def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> 
             where,
             variables=container_environment.inside(cell, options, built),
             cell_dir=order.cell_dir,
-            recordings=order.project / options.recording_dir,
+            recordings=luggage.recordings(
+                order.project / options.recording_dir, cell.setup.name, cell.paths, cell.integration_root
+            ),
             timeout=options.start_timeout,
+            say=order.say,
             check=order.check,
         )
     )

@@ -29,7 +29,7 @@ class ContainedTests:
 
     def start(self) -> None:
         """Start it; StackStartError when the container does not take its variables."""
-        self._container.start(self._given, self._python, shut=self._shut)
+        self._container.start(self._given, self._python, shut="shut" if self._shut else None)
 
     def poll(self) -> int | None:
         """Exit code, or None while it runs."""

@@ -7,17 +7,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 
 from stackproof.catalog.records import BesideSpec, DockerSpec, StackMode, StackSpec
 from stackproof.errors import DockerError, StackStartError, UsageError
 from stackproof.recorder.serve.exec_ import guest_folder
-from stackproof.stack import enter, lifetime, place, ports, unfit
+from stackproof.stack import bridge, enter, lifetime, place, ports, seen, sharing, unfit
+from stackproof.stack.apart import Apart
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ContainerSpec, ContainerState, Mount
 from stackproof.stack.handle import StackHandle
+from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
 from stackproof.stack.process import TAIL_LINES, describe_exit, tail
 from stackproof.stack.readiness import wait_ready
@@ -31,8 +33,20 @@ _ENTER = Path(enter.__file__)
 class Container:
     """A container as `readiness` watches a process: `poll`, `ending`, `tail`, its log in a file from the first byte."""
 
-    def __init__(self, engine: Engine, spec: ContainerSpec, *, name: str, log: Path, shown: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        spec: ContainerSpec,
+        *,
+        name: str,
+        log: Path,
+        shown: bool = False,
+        before: Callable[[str], None] | None = None,
+        after: Callable[[str], None] | None = None,
+    ) -> None:
+        """before, after: called with its id once it is made and not started, and once it has ended and is not gone."""
         self._shown = shown
+        self._before, self._after = before, after
         self.name = name
         self.log: Path | None = log
         self._written = log
@@ -44,19 +58,31 @@ class Container:
         self._ended_at: float | None = None
         self._follower: threading.Thread | None = None
 
-    def start(self, given: Mapping[str, str], python: str, *, shut: bool) -> None:
+    def start(
+        self, given: Mapping[str, str], python: str, *, shut: str | None = None, folders: Sequence[Path] = ()
+    ) -> None:
         """Make it, start it, follow its log, and give it its variables; StackStartError when it takes none.
 
-        shut: take its default route away before its program runs.
+        shut: the word of `enter` that takes the ways out away before its program runs. folders: the run's, which it has
+        to write, and that of recordings, which it has to read; DockerError when it cannot.
         """
         self.launch()
         script = self._spec.command[1]
         code = 1
         with suppress(DockerError):  # it has ended already: `poll` says how
-            if shut:
+            if shut is not None:
                 # Where the engine does not permit it, connections hang in place of failing at once.
-                self._engine.run_inside(self._id, [python, script, "shut"], as_root=True)
-            code = self._engine.run_inside(self._id, [python, script, "give"], given=json.dumps(dict(given)).encode())
+                self._engine.run_inside(self._id, [python, script, shut], as_root=True)
+            command = [python, script, "give", *map(str, folders)]
+            code = self._engine.run_inside(self._id, command, given=json.dumps(dict(given)).encode())
+        if folders and code in (enter.NOT_WRITABLE, enter.NOT_READABLE):
+            run_dir, recordings = folders
+            wrong = f"write {run_dir}" if code == enter.NOT_WRITABLE else f"read the recordings in {recordings}"
+            raise DockerError(
+                f"{self.name} cannot {wrong}: its container runs as user {self._spec.user}",
+                hint="give that user the right to it and to the folders above; "
+                f"with {sharing.VARIABLE}=copy the files are copied into the container and out of it",
+            )
         if code != 0 and self.poll() is None:
             raise StackStartError(
                 f"{self.name} did not take its variables: `{python} {script} give` exited with code {code}",
@@ -65,7 +91,14 @@ class Container:
 
     def launch(self) -> str:
         """Make it, start it and follow its log; its id."""
-        self._id = self._engine.create(self._spec)
+        try:
+            self._id = self._engine.create(self._spec)
+        except DockerError as error:
+            if self._spec.mounts and "bind source path does not exist" in error.message:
+                raise seen.NotSeenError(error.message, hint=error.hint) from error
+            raise
+        if self._before is not None:
+            self._before(self._id)
         self.started_at = time.monotonic()
         self._engine.start(self._id)
         self._follower = threading.Thread(target=self._follow, name=f"log of {self.name}", daemon=True)
@@ -123,6 +156,9 @@ class Container:
                 self._engine.stop(self._id, grace)
                 if self._follower is not None:
                     self._follower.join(timeout=_FOLLOWED)
+                after, self._after = self._after, None
+                if after is not None:
+                    after(self._id)
         finally:
             # By name: an answer of the engine that got lost must not leave it behind.
             self._engine.remove(self._spec.name)
@@ -149,53 +185,74 @@ def server(
     *,
     variables: Mapping[str, str],
     cell_dir: Path,
-    recordings: Path,
+    recordings: Folder,
     timeout: float | None,
+    say: Callable[[str], None],
     check: Callable[[], None],
 ) -> Iterator[StackHandle]:
     """The stack in a container of `where`, ready, for as long as the context lasts.
 
-    variables: of the program inside, secrets among them. recordings: the folder of recordings, which it only reads.
-    The handle's `base_url` is the container's address in its network. StackStartError when it does not become ready,
-    StackDiedError when it has ended by itself.
+    variables: of the program inside, secrets among them. recordings: the folder of recordings, which it only reads, and
+    those that go into a container which does not see the folder. The handle's `base_url` is the container's address in
+    its network, or a way to it. StackStartError when it does not become ready, StackDiedError when it has ended by
+    itself, DockerError when not all that it wrote came out of a container that does not see this machine's folders.
     """
     docker = stack.docker
     if docker is None:
         raise UsageError(f"stack {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
     guest = Path(guest_folder(str(cell_dir / "guest")))
-    copyfile(_ENTER, guest / _ENTER.name)
+    script = guest / _ENTER.name
+    copyfile(_ENTER, script)
     command = command_inside(stack, docker, where)
     given = dict(variables)
     recorded = stack.under_exec and given.get("STACKPROOF_INFERENCE_MODE", "replay") != "live"
     if recorded:
         given["PYTHONPATH"] = ":".join(filter(None, (str(guest), given.get("PYTHONPATH"))))
-    container = Container(
-        where.engine,
-        ContainerSpec(
-            name=where.name(stack.name),
-            image=where.image,
-            entrypoint=(),
-            command=(docker.python, str(guest / _ENTER.name), "run", "--", *command),
-            labels=where.labels,
-            user=place.caller(),
-            network=where.network,
-            hosts=where.hosts,
-            mounts=(
-                Mount(source=place.shared(cell_dir), target=str(cell_dir.absolute())),
-                Mount(source=place.shared(recordings), target=str(recordings.absolute()), read_only=True),
-                *no_names(guest, where),
+
+    def start(apart: Apart | None, undo: ExitStack) -> Container:
+        container = Container(
+            where.engine,
+            ContainerSpec(
+                name=where.name(stack.name),
+                image=where.image,
+                entrypoint=(),
+                command=(docker.python, str(script), "run", "--", *command),
+                labels=where.labels,
+                user=place.caller(),
+                network=where.network,
+                hosts=where.hosts,
+                mounts=()
+                if apart is not None
+                else (
+                    Mount(source=place.shared(cell_dir), target=str(cell_dir.absolute())),
+                    Mount(source=place.shared(recordings.path), target=str(recordings.path.absolute()), read_only=True),
+                    *no_names(guest, where),
+                ),
+                tmpfs=(enter.FOLDER,),
+                capabilities=("NET_ADMIN",) if where.internal else (),
             ),
-            tmpfs=(enter.FOLDER,),
-            capabilities=("NET_ADMIN",) if where.internal else (),
-        ),
-        name=stack.name,
-        log=cell_dir / "stack.log",
-    )
-    try:
-        container.start(given, docker.python, shut=where.internal)
+            name=stack.name,
+            log=cell_dir / "stack.log",
+            before=apart.put if apart is not None else seen.required(where, guest),
+            after=apart.bring if apart is not None else None,
+        )
+        undo.callback(container.stop)
+        shut = None if not where.internal else "shut" if apart is None else "unname"
+        folders = (cell_dir.absolute(), recordings.path.absolute())
+        container.start(given, docker.python, shut=shut, folders=folders)
+        if apart is not None:
+            apart.watch(container, docker.python, guest)
+        return container
+
+    with ExitStack() as undo:
+        container, apart = seen.started(start, where, undo, guest=guest, recordings=recordings, say=say)
         address = container.address(where.network)
         # One that has ended has no address; the wait says how it ended.
-        origin = f"http://{address or stack.name}:{docker.port}"
+        at = f"{address or stack.name}:{docker.port}"
+        if address is not None and not seen.reached(where, address, docker.port):
+            say(f"the stack's address, {address}, cannot be reached from here: a container leads to it")
+            at = undo.enter_context(bridge.across(where, at, python=docker.python, guest=guest))
+        origin = f"http://{at}"
         with unfit.told(container, image=where.image, python=docker.python, source=stack.source):
             took = wait_ready(
                 process=container,
@@ -213,8 +270,8 @@ def server(
                 code=code,
                 hint="\n".join(("see " + str(container.log), *(f"  {line}" for line in container.tail()))),
             )
-    finally:
-        container.stop()
+    if apart is not None:
+        apart.require(stack.name)
 
 
 def no_names(guest: Path, where: Place) -> tuple[Mount, ...]:

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from stackproof.errors import DockerError
 from stackproof.stack import endpoint as endpoints
 from stackproof.stack import labels
+from stackproof.stack.conversation import Conversation
 from stackproof.stack.endpoint import Endpoint
 from stackproof.stack.engine_records import ContainerSpec, ContainerState, EngineFacts, ImageFacts, Mount, Owned
 from stackproof.stack.engine_words import ENGINE_LOG, START, Reason, hint, reason_of
@@ -184,7 +185,7 @@ class Engine:
         host = client.create_host_config(
             mounts=[_mount(item) for item in spec.mounts],
             tmpfs=dict.fromkeys(spec.tmpfs, "mode=1777"),
-            port_bindings=dict.fromkeys(spec.publish, ("127.0.0.1",)),
+            port_bindings=dict.fromkeys(spec.publish, (spec.publish_at,)),
             network_mode=spec.network,
             cap_add=list(spec.capabilities) or None,
             extra_hosts=dict(spec.hosts) or None,
@@ -266,9 +267,15 @@ class Engine:
 
     def get(self, container: str, path: str) -> Iterator[bytes] | None:
         """A file or folder of a container as a tar archive, in pieces; None where it is not there."""
-        with self._told(f"copying out of container {container[:12]}"):
+        doing = f"copying out of container {container[:12]}"
+        with self._told(doing):
             found = self._or_none(lambda: self._client.get_archive(container, path))
-        return None if found is None else iter(found[0])
+
+        def pieces() -> Iterator[bytes]:
+            with self._told(doing):
+                yield from found[0]
+
+        return None if found is None else pieces()
 
     def run_inside(self, container: str, command: Sequence[str], *, given: bytes = b"", as_root: bool = False) -> int:
         """Run a command in a running container with `given` as its standard input; its exit code.
@@ -297,6 +304,14 @@ class Engine:
         """Send the first process of a container a signal."""
         with self._told(f"signalling container {container[:12]}"):
             self._client.kill(container, signal=signum)
+
+    def converse(self, container: str, command: Sequence[str], *, silent: float) -> Conversation:
+        """Run a command in a running container, as its user, to talk with. silent: seconds that it may say nothing."""
+        with self._told(f"running {command[0]} in container {container[:12]}"):
+            made = self._client.exec_create(container, list(command), stdin=True, stdout=True, stderr=True)
+            stream = self._client.exec_start(made["Id"], socket=True)
+        raw: Any = getattr(stream, "_sock", stream)
+        return Conversation(raw, timeout=silent, whole=stream)
 
     def stop(self, container: str, grace: float) -> None:
         """Ask a container to end, and end it after `grace` seconds; nothing happens where it is gone."""

@@ -32,9 +32,9 @@ class Mount:
 class ContainerSpec:
     """A container to be made. environment holds nothing secret: `docker inspect` shows it.
 
-    network: its only one. publish: ports that get one on the machine's loopback interface, chosen by the engine. hosts:
-    addresses of others by the names that it calls them by. tmpfs: folders in memory. capabilities: rights of root in it
-    beside the usual ones (`NET_ADMIN`).
+    network: its only one. publish: ports that get one on the machine, chosen by the engine, at its address
+    `publish_at`. hosts: addresses of others by the names that it calls them by. tmpfs: folders in memory. capabilities:
+    rights of root in it beside the usual ones (`NET_ADMIN`).
     """
 
     name: str
@@ -51,6 +51,7 @@ class ContainerSpec:
     mounts: tuple[Mount, ...] = ()
     tmpfs: tuple[str, ...] = ()
     publish: tuple[int, ...] = ()
+    publish_at: str = "127.0.0.1"
     capabilities: tuple[str, ...] = ()
 
 

@@ -1,9 +1,11 @@
 """Runs first in a container, by the container's own Python: takes its variables, then becomes the stack's command.
 
 `enter.py give` writes what it reads from standard input to a folder in memory; `enter.py run -- COMMAND` waits for it.
-So no variable is in an argument, a label, a layer or the engine's own description of the container. `enter.py shut`,
-run by root, takes the default route away: on a network from which nothing gets out, a connection then fails at once
-where it would hang. Standard library only, and old Python: it runs in images of other people.
+So no variable is in an argument, a label, a layer or the engine's own description of the container. `give RUN_DIR
+RECORDINGS` first sees whether the one can be written and the other read (codes 3 and 4). `enter.py shut`, run by root,
+takes the default route away: on a network from which nothing gets out, a connection then fails at once where it would
+hang; `unname` also leaves nobody to ask for names. Standard library only, and old Python: it runs in images of other
+people.
 """
 
 import contextlib
@@ -18,19 +20,50 @@ import time
 from pathlib import Path
 
 FOLDER = "/run/stackproof"
+NOBODY = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
+NOT_WRITABLE, NOT_READABLE = 3, 4
 _GIVEN = Path(FOLDER) / "given.json"
 _SIOCDELRT = 0x890C
 _PR_CAPBSET_DROP, _CAP_NET_ADMIN = 24, 12
 _DEADLINE = 120.0  # seconds; whoever made this container is gone then
 
 
-def give() -> int:
-    """Write standard input to the folder in memory, whole or not at all."""
+def give(folders: "list[str]") -> int:
+    """Write standard input to the folder in memory, whole or not at all, once the folders are as they have to be."""
+    if folders and not _writable(folders[0]):
+        return NOT_WRITABLE
+    if folders and not _readable(folders[1]):
+        return NOT_READABLE
     os.umask(0o077)
     partial = _GIVEN.with_suffix(".partial")
     partial.write_bytes(sys.stdin.buffer.read())
     partial.rename(_GIVEN)
     return 0
+
+
+def _writable(folder: str) -> bool:
+    """A try: rights alone do not tell, on a file system of another machine."""
+    path = Path(folder, f".written-{os.getpid()}")
+    try:
+        path.write_bytes(b"x")
+        path.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _readable(folder: str) -> bool:
+    """Whether the folder, and the first file somewhere below it, can be opened."""
+    try:
+        next(Path(folder).iterdir(), None)
+        for base, _, names in os.walk(folder):
+            for name in names[:1]:
+                with Path(base, name).open("rb") as file:
+                    file.read(1)
+                return True
+    except OSError:
+        return False
+    return True
 
 
 def shut() -> int:
@@ -46,6 +79,12 @@ def shut() -> int:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
                 fcntl.ioctl(control, _SIOCDELRT, entry)
     return 0
+
+
+def unname() -> int:
+    """Have nobody to ask for names, where no file could be put in the place of the engine's own; then `shut`."""
+    Path("/etc/resolv.conf").write_text(NOBODY)
+    return shut()
 
 
 def _home() -> None:
@@ -86,4 +125,5 @@ def run(command: "list[str]") -> int:
 
 
 if __name__ == "__main__":
-    sys.exit({"give": give, "shut": shut}.get(sys.argv[1], lambda: run(sys.argv[3:]))())
+    asked = {"give": lambda: give(sys.argv[2:]), "shut": shut, "unname": unname}
+    sys.exit(asked.get(sys.argv[1], lambda: run(sys.argv[3:]))())

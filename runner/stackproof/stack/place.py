@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,9 +16,10 @@ from urllib.parse import urlsplit, urlunsplit
 from stackproof.catalog.records import StackSpec
 from stackproof.errors import DockerError
 from stackproof.stack import engine as engines
-from stackproof.stack import image, labels, ports, sweep
+from stackproof.stack import image, labels, ports, sharing, sweep
 from stackproof.stack.engine import Engine
 from stackproof.stack.forwarder import forwarding
+from stackproof.stack.sharing import Sharing
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - compared, not bound
 
@@ -38,6 +40,7 @@ class Place:
     labels: Mapping[str, str]
     token: str
     undo: ExitStack
+    sharing: Sharing
     hosts: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, what: str) -> str:
@@ -54,7 +57,14 @@ class Place:
                 f"{url} is on this machine, and network {self.network} has no way to it",
                 hint="give the provider's address as the containers can reach it, or start the stack as server:NAME",
             )
-        port = ports.free_port(self.gateway)
+        try:
+            port = ports.free_port(self.gateway)
+        except OSError:
+            raise DockerError(
+                f"{url} is on this machine, and the containers of the engine at {self.engine.endpoint} cannot call it",
+                hint="give the provider's address as that engine's machine reaches it, record with the engine of this "
+                "machine, or start the stack as server:NAME",
+            ) from None
         target = f"{ports.LOOPBACK}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
         self.undo.enter_context(forwarding(f"{self.gateway}:{port}", target))
         return urlunsplit(parts._replace(netloc=f"{self.gateway}:{port}"))
@@ -77,15 +87,11 @@ def opened(
 
     owner: the process that the run belongs to. internal: nothing gets out of the network. with_tests: what tests need
     is in the image too. without: the command that does the same without Docker. DockerError when the engine or an
-    image is missing, or the engine is elsewhere.
+    image is missing.
     """
     with ExitStack() as undo:
         engine = undo.enter_context(contextlib.closing(engines.connect(environment, without=without)))
-        if engine.endpoint.socket is None:
-            raise DockerError(
-                f"the Docker engine at {engine.endpoint} is reached over a network: its containers cannot see this run",
-                hint=f"use the engine of this machine\nwithout Docker: {without}",
-            )
+        shared = sharing.decide(engine.endpoint, engine.facts, environment, host=socket.gethostname())
         for line in sweep.abandoned(engine, now=time.time()):
             say(line)
         tag, _ = image.prepare(
@@ -113,12 +119,19 @@ def opened(
             labels=marks,
             token=token,
             undo=inner,
+            sharing=shared,
         )
 
 
 def caller() -> str:
     """Who containers run as: what they write into the run's folder must be the caller's."""
-    return f"{os.getuid()}:{os.getgid()}"
+    user, group = ids()
+    return f"{user}:{group}"
+
+
+def ids() -> tuple[int, int]:
+    """The caller's user and group id."""
+    return os.getuid(), os.getgid()
 
 
 def shared(path: Path) -> str:

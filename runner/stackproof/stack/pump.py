@@ -60,4 +60,4 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(*sys.argv[1:3]))
+    asyncio.run(serve(sys.argv[1], sys.argv[2]))

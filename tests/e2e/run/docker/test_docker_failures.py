@@ -12,7 +12,7 @@ import pytest
 
 from stackproof.catalog.stacks import load_stack
 from stackproof.errors import DockerError, StackproofError
-from stackproof.stack import container, place
+from stackproof.stack import container, luggage, place
 from stackproof.stack import engine as engines
 from stackproof.stack.engine import Engine
 
@@ -74,8 +74,9 @@ def attempt(project: Project, name: str, engine: Any, patch: pytest.MonkeyPatch)
                 where,
                 variables={"STACKPROOF_INFERENCE_MODE": "live"},
                 cell_dir=cell_dir,
-                recordings=project.root / "recordings",
+                recordings=luggage.recordings(project.root / "recordings", "local", (), "tests/integration"),
                 timeout=20,
+                say=lambda _: None,
                 check=lambda: None,
             )
         )

@@ -1,0 +1,72 @@
+"""A container that hands connections on to a stack whose own address cannot be reached from this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copyfile
+
+from stackproof.errors import DockerError
+from stackproof.stack import luggage, place, pump
+from stackproof.stack.engine_records import ContainerSpec
+from stackproof.stack.luggage import Folder
+from stackproof.stack.place import Place
+
+_PORT = 8765  # inside, where nobody else is
+_WITHIN = 20.0  # seconds
+_STEP = 0.05
+
+
+@contextmanager
+def across(where: Place, target: str, *, python: str, guest: Path) -> Iterator[str]:
+    """A way to `target`, host:port in the network of `where`, for as long as the context lasts; yields host:port here.
+
+    It is in that network and in the engine's default one, where a port can be published; the stack's image and its
+    Python run it. guest: a folder for its program. DockerError when the engine gives it no port.
+    """
+    engine, sharing = where.engine, where.sharing
+    program = guest / Path(pump.__file__).name
+    copyfile(pump.__file__, program)
+    spec = ContainerSpec(
+        name=where.name("way"),
+        image=where.image,
+        entrypoint=(),
+        command=(python, str(program.absolute()), f"0.0.0.0:{_PORT}", target),
+        labels=where.labels,
+        user=place.caller(),
+        # A network from which nothing gets out publishes nothing either.
+        network=None if where.internal else where.network,
+        publish=(_PORT,),
+        publish_at=sharing.publish_at,
+    )
+    try:
+        container = engine.create(spec)
+        with luggage.packed([Folder(path=guest.absolute(), files=(program.absolute(),))], owner=place.ids()) as archive:
+            engine.put(container, "/", archive)
+        if where.internal:
+            engine.attach(where.network, container)
+        engine.start(container)
+        yield f"{sharing.machine}:{_published(where, container)}"
+    finally:
+        engine.remove(spec.name)
+
+
+def _published(where: Place, container: str) -> int:
+    deadline = time.monotonic() + _WITHIN
+    while (state := where.engine.state(container)) is not None and state.code is None:
+        if _PORT in state.ports:
+            return state.ports[_PORT]
+        if time.monotonic() > deadline:
+            raise DockerError(
+                f"the engine at {where.engine.endpoint} published no port for the way to the stack "
+                f"within {_WITHIN:g} s",
+                hint="the engine's own log says more (`journalctl -u docker`)",
+            )
+        time.sleep(_STEP)
+    said = b"".join(where.engine.logs(container, follow=False)).decode("utf-8", "replace").strip()
+    raise DockerError(
+        "the container that leads to the stack has ended" + (f": {said.splitlines()[-1]}" if said else ""),
+        hint="its image needs a Python of version 3.11 or newer",
+    )

@@ -1,0 +1,82 @@
+"""Whether a container sees this machine's folders, and this machine reaches it: tried on the container itself."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from shutil import copyfile
+from typing import TYPE_CHECKING
+
+from stackproof.errors import DockerError
+from stackproof.stack import luggage, place, sharing
+from stackproof.stack.apart import Apart, Baggage
+from stackproof.stack.luggage import Folder
+from stackproof.stack.mirror import PROGRAM
+from stackproof.stack.place import Place
+
+if TYPE_CHECKING:
+    from stackproof.stack.container import Container
+
+_NONCE = "nonce"
+
+
+def started(
+    start: Callable[[Apart | None, ExitStack], Container],
+    where: Place,
+    undo: ExitStack,
+    *,
+    guest: Path,
+    recordings: Folder,
+    say: Callable[[str], None],
+) -> tuple[Container, Apart | None]:
+    """The container, started with this machine's folders in it, or with copies where the engine does not show them.
+
+    start: makes it, has `undo` end it, and starts it; it gets what carries the copies, or None.
+    """
+    why = where.sharing.why
+    if where.sharing.folders is not False:
+        with ExitStack() as trying:
+            try:
+                container = start(None, trying)
+            except NotSeenError as error:
+                if where.sharing.folders:
+                    raise
+                why = error.message
+            else:
+                undo.push(trying.pop_all())
+                return container, None
+    copyfile(PROGRAM, guest / PROGRAM.name)
+    baggage = Baggage(folders=(luggage.everything(guest), recordings), owner=place.ids())
+    say(f"the Docker engine at {where.engine.endpoint} sees no folders of this machine ({why}): {baggage} are copied")
+    apart = Apart(where.engine, baggage, cell_dir=guest.parent)
+    container = start(apart, undo)
+    undo.callback(apart.close)
+    return container, apart
+
+
+class NotSeenError(DockerError):
+    """A container that was made does not see a folder of this machine; it was not started."""
+
+
+def required(where: Place, guest: Path) -> Callable[[str], None] | None:
+    """What a container that was made has to pass before it is started; None where nothing needs to be proved."""
+    if not where.sharing.proof:
+        return None
+    nonce = guest / _NONCE
+    nonce.write_text(secrets.token_hex(16), encoding="ascii")
+
+    def require(container: str) -> None:
+        found = where.engine.get(container, str(nonce))
+        if found is None or luggage.only_file(found) != nonce.read_bytes():
+            raise NotSeenError(f"{guest} is not what containers see there")
+
+    return require
+
+
+def reached(where: Place, address: str, port: int) -> bool:
+    """Whether a container's address can be reached from here."""
+    if where.sharing.addresses is not None:
+        return where.sharing.addresses
+    return sharing.reachable(address, port)

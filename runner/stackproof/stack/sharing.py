@@ -1,0 +1,78 @@
+"""What an engine's containers share with this machine: its folders, and addresses that can be reached from here."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from stackproof.errors import UsageError
+from stackproof.stack import ports
+from stackproof.stack.endpoint import Endpoint
+from stackproof.stack.engine_records import EngineFacts
+
+VARIABLE = "STACKPROOF_DOCKER_SHARING"
+"""`copy`: as with an engine that shares nothing, for trying what such a one does; `mount`: it shares folders."""
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - of a machine that is not this one
+_HERE = ("localhost", "127.0.0.1", "::1")
+_CONNECT = 2.0  # seconds
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sharing:
+    """What is shared: True, False, or None where only a try can tell. why: where that is known from, for a person.
+
+    proof: folders count as shared only once a container was seen to hold a file of this run. machine: where a port that
+    the engine publishes is reached from here. publish_at: the address of the engine's machine that it is published at.
+    """
+
+    folders: bool | None
+    addresses: bool | None
+    why: str
+    proof: bool = True
+    machine: str = ports.LOOPBACK
+    publish_at: str = ports.LOOPBACK
+
+
+def decide(where: Endpoint, facts: EngineFacts, environment: Mapping[str, str], *, host: str) -> Sharing:
+    """What the engine's address, and what it says of itself, tell; host: the name of this machine.
+
+    UsageError for a value of STACKPROOF_DOCKER_SHARING that means nothing.
+    """
+    asked = environment.get(VARIABLE, "").strip()
+    machine = _machine(where)
+    found = Sharing(folders=None, addresses=None, why="tried", proof=facts.name != host)
+    if machine not in _HERE:
+        found = Sharing(
+            folders=False, addresses=False, why=f"it is on {machine}", machine=machine, publish_at=EVERYWHERE
+        )
+    match asked:
+        case "":
+            # A socket, or a port of this machine, may lead elsewhere: a tunnel, a virtual machine, another container.
+            # A folder of this run has a name that no other machine has; where machines' names agree, a mount proves it.
+            return found
+        case "copy":
+            return replace(found, folders=False, addresses=False, why=f"{VARIABLE}=copy")
+        case "mount":
+            return replace(found, folders=True, proof=True, why=f"{VARIABLE}=mount")
+        case _:
+            raise UsageError(f"{VARIABLE}={asked} means nothing", hint="it is `copy`, `mount`, or not set")
+
+
+def reachable(address: str, port: int) -> bool:
+    """Whether a container's address can be reached from here: that nobody listens at the port yet is an answer too."""
+    try:
+        with socket.create_connection((address, port), timeout=_CONNECT):
+            return True
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+
+
+def _machine(where: Endpoint) -> str:
+    if where.socket is not None:
+        return ports.LOOPBACK
+    return urlsplit(where.url).hostname or ports.LOOPBACK
