@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, StackMode
 from stackproof.errors import UsageError
 from stackproof.options import RunOptions
-from stackproof.plan import Cell, command_stem, is_secret
+from stackproof.plan import Cell, Plan, command_stem, is_secret
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.settings import VARIABLE as RECORDER
 from stackproof.recorder.settings import Provider, Settings
@@ -80,6 +80,26 @@ class Environment:
             if secret != PLACEHOLDER:
                 value = value.replace(secret, MASK)
         return _URL_PASSWORD.sub(rf"\g<1>{MASK}\g<2>", value)
+
+
+def of_cells(planned: Plan, caller: Mapping[str, str]) -> dict[str, Environment]:
+    """The variables of every cell, by its id, as far as they are known before anything has started.
+
+    UsageError when something is missing: that is said before anything starts.
+    """
+    return {
+        cell.id: build(
+            cell=cell,
+            options=planned.options,
+            project=planned.project,
+            run_id=planned.run_id,
+            cell_dir=planned.run_dir / "cells" / cell.id,
+            caller=caller,
+            base_url=None,
+            service_url=None,
+        )
+        for cell in planned.cells
+    }
 
 
 def build(

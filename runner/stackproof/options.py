@@ -58,7 +58,8 @@ class RunOptions:
     """The options of `stackproof run`; their meaning is in `option_table.OPTIONS`.
 
     pytest_args: what followed `--`. providers: name -> URL prefixes, from `[tool.stackproof.providers]`.
-    program: how a person starts a run in this project. sources: option name -> where its value came from.
+    tests: False where only the stack is wanted. program: how a person starts a run in this project. sources: option
+    name -> where its value came from.
     """
 
     suite: str = "base"
@@ -100,6 +101,7 @@ class RunOptions:
     debug: bool = False
     pytest_args: tuple[str, ...] = ()
     providers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tests: bool = True
     program: str = "stackproof run"
     sources: Mapping[str, Source] = field(default_factory=dict)
 

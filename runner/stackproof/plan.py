@@ -105,6 +105,8 @@ def again(cell: Cell, options: RunOptions, *, complete: bool = False) -> str:
     complete: suite, setup and stack are named even where the defaults would give them; so they are when nothing was
     given. Values of `--env` whose names look like secrets are written as a reference to the variable.
     """
+    if not options.tests:
+        return options.program
     words = list(_words(cell, options, without=frozenset(), complete=complete))
     words = words or list(_words(cell, options, without=frozenset(), complete=True))
     if options.pytest_args:

@@ -106,13 +106,13 @@ def run(ctx: click.Context, /, **_: object) -> int:
 
     Every provider call is recorded, or replayed from a recording.
     """
-    from stackproof import options, plan, plan_text  # noqa: PLC0415
+    from stackproof import environment, options, plan, plan_text  # noqa: PLC0415
 
     around: Surroundings = ctx.obj
     chosen = options.resolve(given(ctx), around.environ, around.project)
     run_id = import_module("stackproof.run.rundir").new_run_id(around.project)
     planned = plan.make(chosen, around.catalog(), around.project, run_id, caller=around.environ)
-    variables = _environments(planned, around)
+    variables = environment.of_cells(planned, around.environ)
     if chosen.print_env:
         _print_environments(planned, variables)
         return ExitCode.PASS
@@ -203,25 +203,6 @@ def suites(around: Surroundings, as_json: bool) -> None:
     from stackproof.cli import listing  # noqa: PLC0415
 
     listing.suites(around.catalog(), as_json=as_json, environ=around.environ)
-
-
-def _environments(planned: Plan, around: Surroundings) -> dict[str, Any]:
-    """The variables of every cell, by its id: what is missing is said before anything starts."""
-    from stackproof import environment  # noqa: PLC0415
-
-    return {
-        cell.id: environment.build(
-            cell=cell,
-            options=planned.options,
-            project=planned.project,
-            run_id=planned.run_id,
-            cell_dir=planned.run_dir / "cells" / cell.id,
-            caller=around.environ,
-            base_url=None,
-            service_url=None,
-        )
-        for cell in planned.cells
-    }
 
 
 def _print_environments(planned: Plan, variables: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from datetime import UTC, datetime
+from threading import Thread
 
 import click
 
@@ -14,11 +15,12 @@ from stackproof.cli.listing import print_json
 from stackproof.cli.policy_cli import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.stack import engine, labels, sweep
+from stackproof.stack.engine_records import Owned
 
 
-@click.group("stack", cls=CommandGroup)
+@click.group("stack", cls=CommandGroup, elsewhere={"up": "stackproof.cli.stack_up:up"})
 def stack() -> None:
-    """Look after stacks in containers."""
+    """Start a stack by itself, and look after those in containers."""
 
 
 @stack.command("ps")
@@ -76,17 +78,32 @@ def down(around: Surroundings, run: str | None, everything: bool) -> int:
 
 @stack.command("logs")
 @click.argument("name")
+@click.option("--follow", "-f", is_flag=True, help="Go on printing until it has ended.")
 @click.pass_obj
-def logs(around: Surroundings, name: str) -> int:
-    """Print what the container of a run has written; NAME is its name, or the id of its run."""
+def logs(around: Surroundings, name: str, follow: bool) -> int:
+    """Print what the containers of a run have written; NAME is that of one, or the id of the run."""
     with contextlib.closing(engine.connect(around.environ)) as found:
         items = [item for item in sweep.listed(found) if item.kind == "container"]
         chosen = [item for item in items if name in (item.name, item.labels[labels.RUN])]
         if not chosen:
             there = ", ".join(item.name for item in items) or "none"
             raise UsageError(f"there is no container of ours called {name!r}", hint=f"containers: {there}")
-        for item in chosen:
-            for piece in found.logs(item.id, follow=False):
-                sys.stdout.buffer.write(piece)
-        sys.stdout.flush()
+        # Several are followed at once; each has the whole line that it wrote.
+        threads = [Thread(target=_print, args=(found, item, follow), daemon=True) for item in chosen]
+        for thread in threads:
+            thread.start()
+            if not follow:
+                thread.join()
+        for thread in threads:
+            thread.join()
     return ExitCode.PASS
+
+
+def _print(found: engine.Engine, item: Owned, follow: bool) -> None:
+    rest = b""
+    for piece in found.logs(item.id, follow=follow):
+        whole, end, rest = (rest + piece).rpartition(b"\n")
+        sys.stdout.buffer.write(whole + end)
+        sys.stdout.buffer.flush()
+    sys.stdout.buffer.write(rest)
+    sys.stdout.buffer.flush()

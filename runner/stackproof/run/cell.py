@@ -28,7 +28,9 @@ from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ports, service, start, tether
 from stackproof.stack.contained_tests import ContainedTests
+from stackproof.stack.handle import StackHandle
 from stackproof.stack.process import Process
+from stackproof.stack.stack_died import StackDiedError
 
 _POST_TIMEOUT = 600.0
 OUTCOME = "outcome.json"
@@ -92,11 +94,14 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
     sealed = work.cell.inference_mode is Mode.REPLAY and namespace.isolated()
     with ExitStack() as undo:
         started = _start(work, undo)
-        _tests(work, started)
+        if order.options.tests:
+            _tests(work, started)
+        else:
+            outcome["exit_code"] = 0
         shut = started.tests is not None and work.cell.inference_mode is Mode.REPLAY
         outcome["sealed"] = "namespace" if sealed or started.prefix or shut else _by_hook(work)
         if order.options.keep and interrupts.first is None and not order.options.collect_only:
-            _keep(work)
+            _keep(work, started)
         misses = sum(1 for _ in jsonfile.lines(cell_dir / "misses.jsonl"))
     if work.cell.mode is not StackMode.LIBRARY and not order.options.collect_only:
         _last_calls(work, misses)
@@ -106,12 +111,13 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
 class _Started:
     """What the tests need of what was started. prefix: in front of their command, to shut them off by themselves.
 
-    tests: where they run in a container.
+    tests: where they run in a container. handle: the stack, where it is not in the process of its tests.
     """
 
     variables: Mapping[str, str]
     prefix: tuple[str, ...] = ()
     tests: ContainedTests | None = None
+    handle: StackHandle | None = None
 
 
 def _start(work: _Work, undo: ExitStack) -> _Started:
@@ -165,7 +171,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
             ),
             undo,
         )
-        started = _Started(variables=placed.variables, prefix=placed.prefix, tests=placed.tests)
+        started = _Started(variables=placed.variables, prefix=placed.prefix, tests=placed.tests, handle=placed.handle)
         if placed.handle is None:
             return started
         handle = placed.handle
@@ -181,7 +187,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
                 check=work.interrupts.check,
             )
         )
-        started = _Started(variables=built.tests)
+        started = _Started(variables=built.tests, handle=handle)
     work.outcome["stack"] = {"base_url": handle.base_url, "ready_in": round(handle.started_in, 3)}
     work.log.ready(handle.name, handle.base_url, handle.started_in, handle.log)
     return started
@@ -243,14 +249,20 @@ def _post(work: _Work, command: str, variables: Mapping[str, str]) -> dict[str, 
         process.stop()
 
 
-def _keep(work: _Work) -> None:
-    """Leave the stack up until somebody asks us to stop; that request is not an interruption of the run."""
-    url = work.outcome["stack"].get("base_url")
-    if url is None:
+def _keep(work: _Work, started: _Started) -> None:
+    """Leave the stack up until somebody asks us to stop; that request is not an interruption of the run.
+
+    StackDiedError when it has ended by itself.
+    """
+    handle = started.handle
+    if handle is None:
         work.log.say("a library stack lives in the process of its tests: there is nothing to keep")
         return
-    work.log.keep(url)
+    work.log.keep(handle.base_url)
     while work.interrupts.first is None:
+        if (how := handle.ended()) is not None:
+            see = "" if handle.log is None else f"see {handle.log}"
+            raise StackDiedError(f"{handle.name} {how} while it was kept", code=1, hint=see)
         time.sleep(0.1)
     work.interrupts.forget()
 

@@ -57,6 +57,9 @@ class CellRun:
         interrupts: Interrupts,
     ) -> None:
         self._plan, self._cell, self._screen = plan, cell, screen
+        if plan.options.keep and plan.options.seal != "require" and not cell.mode.in_containers:
+            # It would share the namespace of its tests, where nobody could reach it.
+            seal = namespace.Seal(sealed=False, reason="a stack that is kept has to be reached")
         self._seal, self._caller, self._interrupts = seal, caller, interrupts
         self._dir = plan.run_dir / "cells" / cell.id
         self._progress = Progress()
@@ -80,14 +83,15 @@ class CellRun:
         judgement = self._judge()
         seconds = time.monotonic() - began
         self._show(judgement, seconds)
-        write_result(
-            self._dir,
-            cell=self._cell,
-            project=self._plan.project,
-            recordings=self._plan.project / self._plan.options.recording_dir,
-            run_id=self._plan.run_id,
-            command=again(self._cell, self._plan.options),
-        )
+        if self._plan.options.tests:
+            write_result(
+                self._dir,
+                cell=self._cell,
+                project=self._plan.project,
+                recordings=self._plan.project / self._plan.options.recording_dir,
+                run_id=self._plan.run_id,
+                command=again(self._cell, self._plan.options),
+            )
         words = self._progress.words() if self._progress.done else ""
         return CellOutcome(
             cell=self._cell,
@@ -117,7 +121,8 @@ class CellRun:
         )
         killed_at: float | None = None
         try:
-            self._screen.begin(self._cell)
+            if self._plan.options.tests:
+                self._screen.begin(self._cell)
             while process.poll() is None:
                 self._look()
                 if self._interrupts.count > self._signals_passed:
@@ -140,7 +145,8 @@ class CellRun:
         signum = self._interrupts.first or signal.SIGTERM
         process.send_signal(signum)
         if self._signals_passed == 1:
-            self._screen.line(f"{signum.name}: the tests stop and everything is torn down; once more stops at once")
+            who = "the tests stop and everything" if self._plan.options.tests else "the stack"
+            self._screen.line(f"{signum.name}: {who} is torn down; once more stops at once")
 
     def _look(self) -> None:
         """Take in and show what was written since the last look."""
@@ -150,11 +156,16 @@ class CellRun:
                     self._screen.ready(event)
                 case "keep":
                     self._screen.line(f"● kept at {event.get('url')} until Ctrl-C")
+                    if self._cell.mode.in_containers and not self._plan.options.tests:
+                        run = self._plan.run_id
+                        self._screen.line(
+                            f"  elsewhere: stackproof stack logs --follow {run}, stackproof stack down {run}"
+                        )
                 case _:
                     self._screen.line(str(event.get("text", "")))
         for event in self._tests.read():
             self._progress.note(event)
-        if not self._plan.options.collect_only:
+        if self._plan.options.tests and not self._plan.options.collect_only:
             self._screen.progress(self._cell, self._progress)
 
     def _facts(self) -> CellFacts:
@@ -165,7 +176,7 @@ class CellRun:
             counts=log.counts if log.present else junit.read(self._dir / "junit.xml").counts,
             misses=[miss for miss in jsonfile.lines(self._dir / "misses.jsonl") if miss],
             strict=self._plan.options.strict,
-            collect_only=self._plan.options.collect_only,
+            collect_only=self._plan.options.collect_only or not self._plan.options.tests,
         )
 
     def _judge(self) -> Judgement:
@@ -186,7 +197,7 @@ class CellRun:
 
     def _show(self, judgement: Judgement, seconds: float) -> None:
         facts, options = self._facts(), self._plan.options
-        if options.collect_only:
+        if options.collect_only or not options.tests:
             if judgement.exit_code is not ExitCode.PASS:
                 self._screen.conclusion(self._cell, judgement, seconds, again(self._cell, options))
             return

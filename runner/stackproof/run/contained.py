@@ -137,7 +137,8 @@ def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> 
         folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="stackproof-")))
         undo.enter_context(forwarding(str(folder / "way"), inside))
         prefix = namespace.with_relay(seal, outside, str(folder / "way"))
-    else:
+    if not prefix or options.keep:
+        # Also beside tests that are shut off: whoever keeps a stack wants to reach it.
         undo.enter_context(forwarding(outside, inside))
     return Contained(handle=replace(handle, base_url=url), variables=built.tests, prefix=prefix)
 

@@ -102,10 +102,11 @@ def execute(
                 )
                 if outcomes[-1].exit_code in _ENDS_A_RUN and not (keep_going and interrupts.first is None):
                     break
-        reports = {item.cell.id: junit.read(item.cell_dir / "junit.xml") for item in outcomes}
-        # A report that is missing or damaged is named in the evidence of its own cell.
-        merge.write(plan.run_dir / "junit.xml", {name: report for name, report in reports.items() if report.cases})
-        manifest.write(plan.run_dir, run_id=plan.run_id, project=plan.project)
+        if plan.options.tests:
+            reports = {item.cell.id: junit.read(item.cell_dir / "junit.xml") for item in outcomes}
+            # A report that is missing or damaged is named in the evidence of its own cell.
+            merge.write(plan.run_dir / "junit.xml", {name: report for name, report in reports.items() if report.cases})
+            manifest.write(plan.run_dir, run_id=plan.run_id, project=plan.project)
     finally:
         screen.clear()
         run_folder.release(plan.run_dir)

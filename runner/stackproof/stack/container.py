@@ -263,7 +263,14 @@ def server(
                 marks=cell_dir / "marks" if recorded else None,
                 check=check,
             )
-        yield StackHandle(name=stack.name, mode=StackMode.DOCKER, base_url=origin, log=container.log, started_in=took)
+        yield StackHandle(
+            name=stack.name,
+            mode=StackMode.DOCKER,
+            base_url=origin,
+            log=container.log,
+            started_in=took,
+            ended=lambda: None if container.poll() is None else container.ending(),
+        )
         if (code := container.poll()) is not None:
             raise StackDiedError(
                 f"{stack.name} {container.ending()} while the tests ran, {container.elapsed():.1f} s after its start",

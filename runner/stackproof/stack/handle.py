@@ -20,7 +20,8 @@ class StackHandle:
     """What a test may know about the software under test.
 
     `base_url` has no trailing slash. `app` is set for a library stack only; `pid` and `log` for one that is a process
-    of its own. `started_in` is the time from start to ready, in seconds.
+    of its own. `started_in` is the time from start to ready, in seconds. `ended` says how it has ended by itself, and
+    gives None while it runs, or where nobody here would know.
     """
 
     name: str
@@ -30,6 +31,7 @@ class StackHandle:
     log: Path | None = None
     pid: int | None = None
     started_in: float = 0.0
+    ended: Callable[[], str | None] = lambda: None
 
 
 # The pytest plugin keeps a way to the stack here; calling it starts the stack at the first need and gives the same

@@ -167,7 +167,13 @@ def _server(
             check=check,
         )
         yield StackHandle(
-            name=stack.name, mode=StackMode.SERVER, base_url=origin, log=log, pid=process.pid, started_in=took
+            name=stack.name,
+            mode=StackMode.SERVER,
+            base_url=origin,
+            log=log,
+            pid=process.pid,
+            started_in=took,
+            ended=lambda: None if process.poll() is None else process.ending(),
         )
         if (code := process.poll()) is not None:
             raise StackDiedError(

@@ -1,0 +1,84 @@
+"""A container that is kept: after tests or without any, reached from outside, followed, and gone at the end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.run.conftest import Project
+
+UP = ("-m", "stackproof", "stack", "up")
+RUN = ("-m", "stackproof", "run", "--keep", "--stack-config")
+
+
+def ask(url: str) -> str:
+    """What the stack answers."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(url, timeout=10) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def kept(project: Project, process: subprocess.Popen[str]) -> str:
+    """The address of the stack, once it is kept."""
+
+    def lines() -> list[str]:
+        found = list(project.root.glob(".stackproof/runs/*/cells/*/events.jsonl"))
+        return [line for path in found for line in path.read_text().splitlines() if '"keep"' in line]
+
+    project.wait_for("the stack", lambda: bool(lines()) or process.poll() is not None, timeout=60)
+    assert process.poll() is None, project.finish(process)
+    return lines()[0].rpartition('"url": "')[2].partition('"')[0]
+
+
+@pytest.mark.parametrize("program", [RUN, UP], ids=["run --keep", "stack up"])
+def test_it_is_reached_and_ctrl_c_takes_it_away(
+    project: Project, contained: Callable[..., str], left_on_engine: Callable[[], list[str]], program: tuple[str, ...]
+) -> None:
+    process = project.start(contained("toy"), program=program)
+    url = kept(project, process)
+    assert ask(url + "/x") == "ok"
+    assert len(left_on_engine()) == 2
+    process.send_signal(signal.SIGINT)
+    output = project.finish(process)
+    assert process.returncode == 0, output
+    assert f"● kept at {url} until Ctrl-C" in output
+    assert ("stackproof stack down" in output) is (program is UP)
+    assert left_on_engine() == []
+
+
+def test_its_log_is_followed_until_it_is_taken_down_from_elsewhere(
+    project: Project, contained: Callable[..., str]
+) -> None:
+    contained("toy")
+    process = project.start("toy", program=UP)
+    url = kept(project, process)
+    run = project.run_dir().name
+    before = project.run(run, program=("-m", "stackproof", "stack", "logs"))
+    assert before.code == 0
+    assert before.output.startswith("starting\n")
+    following = subprocess.Popen(
+        [sys.executable, "-m", "stackproof", "stack", "logs", "--follow", run],
+        cwd=project.root, env=project.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        assert following.stdout is not None
+        assert following.stdout.readline() == "starting\n"
+        ask(url + "/asked-while-followed")
+        assert "/asked-while-followed\n" in iter(following.stdout.readline, "")
+        down = project.run(run, program=("-m", "stackproof", "stack", "down"))
+        assert down.output == f"run {run} left 1 container and 1 network\n"
+        assert following.wait(timeout=10) == 0
+    finally:
+        following.kill()
+        following.communicate(timeout=5)
+    output = project.finish(process, timeout=20)
+    assert process.returncode == 1, output
+    assert "toy was removed by somebody while it was kept" in output
