@@ -166,7 +166,11 @@ class Bench:
             stack_config="library:reference",
             recording_dir=str(self.folder / "recordings"),
         )
-        (cell,) = plan.make(options, catalog.load(PROJECT), PROJECT, "abcdef", caller=caller).cells
+        known = catalog.load(PROJECT)
+        # What runs beside a stack is somewhere; no call here goes there.
+        elsewhere = {name: "nowhere" for item in setup.containers for name in known.container(item).provides}
+        caller = elsewhere | dict(caller)
+        (cell,) = plan.make(options, known, PROJECT, "abcdef", caller=caller).cells
         home = {"HOME": str(self.folder), "PATH": os.environ["PATH"], "AWS_EC2_METADATA_DISABLED": "true"}
         variables = environment.build(
             cell=cell,
@@ -174,7 +178,7 @@ class Bench:
             project=PROJECT,
             run_id="abcdef",
             cell_dir=self.folder / f"run-{next(self._runs)}",
-            caller=home | dict(caller),
+            caller=home | caller,
             base_url=None,
             service_url=None,
         ).stack
