@@ -207,6 +207,8 @@ def test_secrets_arrive_unchanged_and_show_nowhere(
     assert len(found) == 1
     for shown in (inspected, listed, output, log(project, "first")):
         assert "7f3c2a91" not in shown
+    for path in project.run_dir().rglob("*"):
+        assert not path.is_file() or "7f3c2a91" not in path.read_text(errors="replace"), path
 
 
 def test_a_stack_of_another_mode_says_that_it_needs_containers(
