@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from stackproof.errors import UsageError
@@ -18,6 +20,7 @@ VARIABLE = "STACKPROOF_DOCKER_SHARING"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - of a machine that is not this one
 _HERE = ("localhost", "127.0.0.1", "::1")
 _CONNECT = 2.0  # seconds
+_ROUTES = Path("/proc/net/route")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +66,8 @@ def decide(where: Endpoint, facts: EngineFacts, environment: Mapping[str, str], 
 
 def reachable(address: str, port: int) -> bool:
     """Whether a container's address can be reached from here: that nobody listens at the port yet is an answer too."""
+    if _ROUTES.is_file() and not attached(address, _ROUTES.read_text(encoding="ascii")):
+        return False
     try:
         with socket.create_connection((address, port), timeout=_CONNECT):
             return True
@@ -70,6 +75,21 @@ def reachable(address: str, port: int) -> bool:
         return True
     except OSError:
         return False
+
+
+def attached(address: str, routes: str) -> bool:
+    """Whether an IPv4 address is in a network that this machine is itself in; routes: text of /proc/net/route.
+
+    Anybody may answer for one that lies behind a gateway: some answer for every address that there is.
+    """
+    wanted = int.from_bytes(socket.inet_aton(address), sys.byteorder)
+    found: list[tuple[int, int]] = []
+    for row in routes.splitlines()[1:]:
+        fields = row.split()
+        network, gateway, mask = (int(fields[column], 16) for column in (1, 2, 7))
+        if wanted & mask == network:
+            found.append((mask.bit_count(), gateway))
+    return bool(found) and max(found)[1] == 0
 
 
 def _machine(where: Endpoint) -> str:
