@@ -155,7 +155,7 @@ def _give(container: Container, given: Mapping[str, str], where: Place) -> None:
     code = 1
     with suppress(DockerError):  # it has ended already: the wait says how
         code = where.engine.run_inside(started, ["sh", "-c", _GIVE, _GIVEN], given=text.encode())
-    if code != 0 and container.poll() is None:
+    if code != 0 and not container.ends():
         raise StackStartError(
             f"{container.name} did not take its variables: `sh` in it exited with code {code}",
             hint=f"its image needs `sh`, `cat` and `mv`, and a user who may write to {enter.FOLDER}",

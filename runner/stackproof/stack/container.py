@@ -27,6 +27,7 @@ from stackproof.stack.stack_died import StackDiedError
 
 _LOOK = 0.1  # seconds between two looks at a container
 _FOLLOWED = 5.0
+_ENDING = 1.0
 _ENTER = Path(enter.__file__)
 
 
@@ -83,7 +84,7 @@ class Container:
                 hint="give that user the right to it and to the folders above; "
                 f"with {sharing.VARIABLE}=copy the files are copied into the container and out of it",
             )
-        if code != 0 and self.poll() is None:
+        if code != 0 and not self.ends():
             raise StackStartError(
                 f"{self.name} did not take its variables: `{python} {script} give` exited with code {code}",
                 hint=f"the image needs a {python} of version 3.11 or newer",
@@ -118,6 +119,18 @@ class Container:
         if state.code is not None and self._ended_at is None:
             self._ended_at = time.monotonic()
         return state.code
+
+    def ends(self) -> bool:
+        """Whether it has ended, or does within a second.
+
+        A program that ends at once takes an exec with it, before the engine says that it has ended itself.
+        """
+        deadline = time.monotonic() + _ENDING
+        while self.poll() is None:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOOK)
+        return True
 
     def elapsed(self) -> float:
         """Seconds from the start to now, or to the moment its end was noticed."""

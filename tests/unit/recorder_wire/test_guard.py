@@ -307,6 +307,18 @@ def test_unix_sockets_are_allowed(bench: Bench, tmp_path: Path) -> None:
         other.close()
 
 
+def test_what_the_run_has_started_beside_the_stack_is_its_own(bench: Bench) -> None:
+    with bench.run(Mode.REPLAY, beside=("database", "192.0.2.7")) as brain, socket.socket() as client:
+        client.settimeout(0.1)
+        with pytest.raises(OSError, match=r"(?i)timed out|unreachable|refused"):
+            client.connect(("192.0.2.7", 5432))
+        with pytest.raises(socket.gaierror):
+            socket.getaddrinfo("database", 5432)
+        assert brain.ledger.read("misses")[0] == []
+        with pytest.raises(NetworkBlockedError):
+            socket.getaddrinfo("database.example", 5432)
+
+
 def test_a_refusal_belongs_to_the_attempt_that_made_it(bench: Bench) -> None:
     again = Scope(name="tests/a.py::test_a", test_id="tests/a.py::test_a", attempt=2)
     with bench.run(Mode.REPLAY, owner=again) as brain:

@@ -6,12 +6,17 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stackproof.stack import labels, sweep
+from stackproof import catalog
+from stackproof.errors import DockerError, StackproofError
+from stackproof.stack import beside as containers
+from stackproof.stack import engine as engines
+from stackproof.stack import labels, place, sweep
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import Owned
 
@@ -88,6 +93,13 @@ def ours(engine: Engine) -> list[Owned]:
     return [item for item in sweep.listed(engine) if item.labels.get(labels.STACK) == "shop"]
 
 
+@pytest.fixture(autouse=True)
+def nothing_of_ours_left(engine: Engine) -> Iterator[None]:
+    """Fail a test that leaves something of its own on the engine."""
+    yield
+    assert ours(engine) == []
+
+
 def log(project: Project, name: str) -> str:
     return (project.cell_dir() / f"{name}.log").read_text()
 
@@ -160,6 +172,85 @@ def test_what_is_not_ready_says_how(
     assert done.code in (2, 5), done.output
     assert sentence in done.output
     assert "Traceback" not in done.output
+
+
+class Breaking:
+    """An engine that fails at the second call of a kind, before it did what it was asked or after (`lost`)."""
+
+    def __init__(self, engine: Engine, step: str, *, lost: bool) -> None:
+        self._engine, self._step, self._lost = engine, step, lost
+        self.called = 0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._engine, name)
+        if name != self._step:
+            return found
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.called += 1
+            if self.called != 2:
+                return found(*args, **kwargs)
+            if self._lost:
+                found(*args, **kwargs)
+            raise DockerError(f"the engine broke at {name}")
+
+        return call
+
+    def close(self) -> None:
+        """Leave the engine of the tests open."""
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["not-done", "answer-lost"])
+@pytest.mark.parametrize("step", ["create", "start", "run_inside", "state"])
+def test_an_engine_that_fails_at_any_step_of_the_second_leaves_nothing(  # noqa: PLR0917 - fixtures
+    project: Project,
+    contained: Add,
+    beside: Beside,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    lost: bool,
+) -> None:
+    broken = Breaking(engine, step, lost=lost)
+    monkeypatch.setattr(engines, "connect", lambda *_, **__: broken)
+    contained("shop")
+    for name in ("first", "second"):
+        beside(name, ready={"command": ["true"]}, **script("exec sleep 60"))
+    known = catalog.load(project.root)
+    (project.root / "cell").mkdir()
+    said = ""
+    try:
+        with ExitStack() as undo:
+            where = undo.enter_context(
+                place.opened(
+                    known.stack("shop"),
+                    run_id="broken",
+                    owner=os.getpid(),
+                    internal=True,
+                    environment=os.environ,
+                    without="",
+                    say=lambda _: None,
+                    check=lambda: None,
+                )
+            )
+            started = containers.start(
+                [known.container("first"), known.container("second")],
+                where,
+                undo,
+                variables={},
+                cell_dir=project.root / "cell",
+                timeout=20,
+                environment=os.environ,
+                say=lambda _: None,
+                check=lambda: None,
+            )
+            assert set(started.where.hosts) == {"first", "second"}
+    except StackproofError as error:
+        said = error.message
+    assert broken.called >= 2
+    # The one that asks whether it is ready asks again.
+    assert said in ("", f"the engine broke at {step}"), said
+    assert ours(engine) == []
 
 
 def test_one_that_ends_while_the_tests_run_is_told(project: Project, contained: Add, beside: Beside) -> None:
