@@ -46,7 +46,7 @@ def write(project: Path, table: Table) -> list[Path]:
 
 def markdown(table: Table, *, has_plot: bool) -> str:
     """The page: a table for each group of figures, in their order."""
-    versions = ", ".join(f"{name} {version}" for name, version in table.versions.items())
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(table.versions.items()))
     parts = [
         _HEAD.format(
             date=table.date.partition("T")[0], versions=versions, machine=table.machine.words(), load=table.load
@@ -130,7 +130,7 @@ def _draw_kinds(axes: Any, ratios: list[Figure]) -> None:
 
 def _draw_curves(axes: Any, table: Table) -> None:
     for (name, curve), style in zip(_curves(table), ("o-", "s--", "^:"), strict=False):
-        axes.plot(list(curve), list(curve.values()), style, label=_NAMES.get(name, name))
+        axes.plot(list(curve), list(curve.values()), style, label=_NAMES[name])
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.minorticks_off()
@@ -145,5 +145,6 @@ def _draw_curves(axes: Any, table: Table) -> None:
 
 
 def _curves(table: Table) -> Iterator[tuple[str, dict[int, float]]]:
-    for name, curve in table.curves.items():
-        yield name, dict(sorted(curve.items()))
+    for name in _NAMES:
+        if name in table.curves:
+            yield name, dict(sorted(table.curves[name].items()))
