@@ -26,6 +26,8 @@ def load_container(path: Path, *, shown: str) -> tuple[BesideSpec, Section]:
     check_name(section, "container", name)
     if name in _TAKEN:
         section.fail(f"a container cannot be called {name!r}: {name}.log is the log of something else")
+    if name == "localhost":
+        section.fail("a container cannot be called 'localhost': others call it by its name")
     image = docker(section, path.parent)
     if image is None:
         section.fail(f"{section.what} lacks 'docker'")
@@ -66,6 +68,8 @@ def load_container(path: Path, *, shown: str) -> tuple[BesideSpec, Section]:
                     key="provides",
                     hint="{host} and {port} are where the stack finds it",
                 )
+        if until is Until.COMPLETED and "{host}" in value:
+            section.fail(f"{variable} of {section.what} names a host that has ended by then", key="provides")
     return spec, section
 
 

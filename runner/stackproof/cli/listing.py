@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof import console
-from stackproof.catalog.records import Catalog, ServiceSpec, SetupSpec, StackSpec, SuiteSpec
+from stackproof.catalog.records import BesideSpec, Catalog, ServiceSpec, SetupSpec, StackSpec, SuiteSpec
 
 
 def setups(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> None:
@@ -30,15 +30,18 @@ def setups(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> No
 
 
 def stacks(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> None:
-    """Every stack with its modes, and the provider services."""
+    """Every stack with its modes, the provider services, and what runs in containers beside a stack."""
     if as_json:
         services = [facts(spec) for spec in catalog.services.values()]
-        print_json({"stacks": [facts(spec) for spec in catalog.stacks.values()], "services": services})
+        containers = [facts(spec) for spec in catalog.containers.values()]
+        named = [facts(spec) for spec in catalog.stacks.values()]
+        print_json({"stacks": named, "services": services, "containers": containers})
         return
     rows = [
         (", ".join(f"{mode}:{spec.name}" for mode in spec.modes), spec.description) for spec in catalog.stacks.values()
     ]
     rows += [(f"service {spec.name}", spec.description) for spec in catalog.services.values()]
+    rows += [(f"container {spec.name}", spec.description) for spec in catalog.containers.values()]
     console.table(rows, head=("stack", "description"), environ=environ)
 
 
@@ -79,10 +82,12 @@ def show_setup(spec: SetupSpec, *, as_json: bool, environ: Mapping[str, str]) ->
         console.out(f"  {role.value} model: {model}{dimension}")
     if spec.service is not None:
         console.out(f"  service {spec.service}, started when a run records or is live")
+    for name in spec.containers:
+        console.out(f"  container {name}, started beside a stack that runs in one")
     console.out(f"  from {_short(spec.source)}")
 
 
-def facts(spec: SetupSpec | StackSpec | ServiceSpec | SuiteSpec) -> dict[str, Any]:
+def facts(spec: SetupSpec | StackSpec | ServiceSpec | BesideSpec | SuiteSpec) -> dict[str, Any]:
     """A record as plain data."""
     return asdict(spec)
 

@@ -194,7 +194,7 @@ def _not_ready(process: Watched, url: str, last: Answer, wanted: ReadinessSpec, 
         f"{process.name} is not ready: {url} {last} after {timeout:g} s{expected}",
         hint="\n".join(
             (
-                "a stack that needs longer: --start-timeout SECONDS, or `readiness` in its stack.yaml",
+                "what needs longer: --start-timeout SECONDS, or `timeout` in its stack.yaml or container.yaml",
                 last_lines(process.log, process.tail()),
             )
         ).strip(),

@@ -68,6 +68,8 @@ def test_each_comes_behind_what_it_needs_and_once(tmp_path: Path) -> None:
             JOB + "provides: {A: '{hots}'}\n",
             "4: {hots} in A of container 'db' is not known, did you mean 'host'?",
         ),
+        ("db", JOB + "provides: {A: '{host}'}\n", "4: A of container 'db' names a host that has ended by then"),
+        ("localhost", JOB, "1: a container cannot be called 'localhost': others call it by its name"),
         ("stack", JOB, "1: a container cannot be called 'stack': stack.log is the log of something else"),
     ],
 )

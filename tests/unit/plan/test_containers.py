@@ -21,7 +21,7 @@ FILES = {
     "stacks/shop/stack.yaml": "description: s\nmodes: [server, docker, docker-library]\ncommand: [shop]\n"
     "docker: {image: shop}\n",
     "stacks/db/container.yaml": "description: d\ndocker: {image: db}\nready: {path: /}\n",
-    "stacks/tables/container.yaml": "description: t\ndocker: {image: t}\nuntil: completed\nneeds: [db]\n"
+    "stacks/tables/container.yaml": "description: t\ndocker: {image: t}\nready: {path: /}\nneeds: [db]\n"
     "provides: {DB_HOST: '{host}', DB_PORT: '1'}\n",
 }
 

@@ -6,25 +6,30 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
+from psycopg import conninfo
 
 from stackproof import catalog
+from stackproof.catalog.records import BesideSpec
 from stackproof.errors import DockerError, StackproofError
 from stackproof.stack import beside as containers
 from stackproof.stack import engine as engines
 from stackproof.stack import labels, place, sweep
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import Owned
+from stackproof.stack.place import Place
 
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
 Add = Callable[..., str]
 Beside = Callable[..., None]
+PlaceOf = Callable[[], AbstractContextManager[Place]]
 
 ASK = """
 import json, os, urllib.request
@@ -98,6 +103,40 @@ def nothing_of_ours_left(engine: Engine) -> Iterator[None]:
     """Fail a test that leaves something of its own on the engine."""
     yield
     assert ours(engine) == []
+
+
+@pytest.fixture
+def place_of(project: Project, contained: Add) -> PlaceOf:
+    """A network and the image of a stack, without the stack."""
+    contained("shop")
+    stack = catalog.load(project.root).stack("shop")
+    return lambda: place.opened(
+        stack,
+        run_id="broken",
+        owner=os.getpid(),
+        internal=True,
+        environment=os.environ,
+        without="",
+        say=lambda _: None,
+        check=lambda: None,
+    )
+
+
+def start_beside(
+    specs: list[BesideSpec], where: Place, undo: ExitStack, project: Project, variables: Mapping[str, str] | None = None
+) -> containers.Beside:
+    (project.root / "cell").mkdir()
+    return containers.start(
+        specs,
+        where,
+        undo,
+        variables=variables or {},
+        cell_dir=project.root / "cell",
+        timeout=20,
+        environment=os.environ,
+        say=lambda _: None,
+        check=lambda: None,
+    )
 
 
 def log(project: Project, name: str) -> str:
@@ -204,46 +243,22 @@ class Breaking:
 @pytest.mark.parametrize("step", ["create", "start", "run_inside", "state"])
 def test_an_engine_that_fails_at_any_step_of_the_second_leaves_nothing(  # noqa: PLR0917 - fixtures
     project: Project,
-    contained: Add,
     beside: Beside,
     engine: Engine,
+    place_of: PlaceOf,
     monkeypatch: pytest.MonkeyPatch,
     step: str,
     lost: bool,
 ) -> None:
     broken = Breaking(engine, step, lost=lost)
     monkeypatch.setattr(engines, "connect", lambda *_, **__: broken)
-    contained("shop")
     for name in ("first", "second"):
         beside(name, ready={"command": ["true"]}, **script("exec sleep 60"))
     known = catalog.load(project.root)
-    (project.root / "cell").mkdir()
     said = ""
     try:
-        with ExitStack() as undo:
-            where = undo.enter_context(
-                place.opened(
-                    known.stack("shop"),
-                    run_id="broken",
-                    owner=os.getpid(),
-                    internal=True,
-                    environment=os.environ,
-                    without="",
-                    say=lambda _: None,
-                    check=lambda: None,
-                )
-            )
-            started = containers.start(
-                [known.container("first"), known.container("second")],
-                where,
-                undo,
-                variables={},
-                cell_dir=project.root / "cell",
-                timeout=20,
-                environment=os.environ,
-                say=lambda _: None,
-                check=lambda: None,
-            )
+        with place_of() as where, ExitStack() as undo:
+            started = start_beside([known.container("first"), known.container("second")], where, undo, project)
             assert set(started.where.hosts) == {"first", "second"}
     except StackproofError as error:
         said = error.message
@@ -300,6 +315,55 @@ def test_secrets_arrive_unchanged_and_show_nowhere(
         assert "7f3c2a91" not in shown
     for path in project.run_dir().rglob("*"):
         assert not path.is_file() or "7f3c2a91" not in path.read_text(errors="replace"), path
+
+
+def test_what_a_killed_run_left_beside_its_stack_goes_at_the_next_start(
+    project: Project, contained: Add, beside: Beside, engine: Engine
+) -> None:
+    beside("first", **SERVICE)
+    project.tests(SLOW)
+    stack = contained("shop")
+    process = project.start("--stack-config", stack)
+    project.wait_for("test two", lambda: (project.root / "in-two").exists() or process.poll() is not None)
+    assert len(ours(engine)) == 3
+    # The cell's process first: it would tear down when its orchestrator is gone.
+    found = subprocess.run(
+        ["pgrep", "-f", f"run.cell {project.cell_dir()}"], capture_output=True, text=True, check=True
+    )
+    for pid in map(int, found.stdout.split()):
+        os.kill(pid, signal.SIGKILL)
+    process.kill()
+    project.finish(process)
+    assert len(ours(engine)) == 3
+    project.tests("def test_passes(): pass\n")
+    done = project.run("--stack-config", stack)
+    assert done.code == 0, done.output
+    assert "was killed; removed 2 containers and 1 network" in done.output
+
+
+def test_the_database_that_comes_with_it_is_empty_and_asks_for_its_password(
+    project: Project, engine: Engine, place_of: PlaceOf
+) -> None:
+    known = catalog.load(project.root)
+    postgres = known.container("postgres")
+    if engine.image(postgres.docker.base) is None:
+        pytest.skip(f"needs docker and the image {postgres.docker.base} (ci/postgres-image)")
+    secret = 'pw \'of "nobody" 7f3c2a91'
+    given = {"POSTGRES_DB": 'a "name"', "POSTGRES_USER": "some one", "POSTGRES_PASSWORD": secret}
+    with place_of() as where, ExitStack() as undo:
+        started = start_beside([postgres], where, undo, project, given)
+        assert started.provided == {"POSTGRES_HOST": "postgres", "POSTGRES_PORT": "5432"}
+        where_it_is = conninfo.make_conninfo(
+            host=started.where.hosts["postgres"], dbname='a "name"', user="some one", connect_timeout=10
+        )
+        with psycopg.connect(where_it_is, password=secret) as connection:
+            assert connection.execute("SELECT count(*) FROM pg_class WHERE relname = 'entry'").fetchone() == (0,)
+            assert connection.execute("SHOW server_encoding").fetchone() == ("UTF8",)
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(where_it_is, password="another")
+        (container,) = [item for item in ours(engine) if item.kind == "container"]
+        assert "7f3c2a91" not in json.dumps(engine.inspected(container.id))
+    assert "7f3c2a91" not in (project.root / "cell" / "postgres.log").read_text()
 
 
 def test_a_stack_of_another_mode_says_that_it_needs_containers(
