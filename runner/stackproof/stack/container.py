@@ -28,6 +28,8 @@ from stackproof.stack.stack_died import StackDiedError
 _LOOK = 0.1  # seconds between two looks at a container
 _FOLLOWED = 5.0
 _ENDING = 1.0
+# Docker's words for a mount of a folder that its machine does not have, and Podman's.
+_NO_SUCH_FOLDER = ("bind source path does not exist", "statfs")
 _ENTER = Path(enter.__file__)
 
 
@@ -95,7 +97,7 @@ class Container:
         try:
             self._id = self._engine.create(self._spec)
         except DockerError as error:
-            if self._spec.mounts and "bind source path does not exist" in error.message:
+            if self._spec.mounts and any(words in error.message for words in _NO_SUCH_FOLDER):
                 raise seen.NotSeenError(error.message, hint=error.hint) from error
             raise
         if self._before is not None:

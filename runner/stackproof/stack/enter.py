@@ -52,11 +52,14 @@ def _writable(folder: str) -> bool:
     return True
 
 
+def _refuse(error: OSError) -> None:
+    raise error
+
+
 def _readable(folder: str) -> bool:
     """Whether the folder, and the first file somewhere below it, can be opened."""
     try:
-        next(Path(folder).iterdir(), None)
-        for base, _, names in os.walk(folder):
+        for base, _, names in os.walk(folder, onerror=_refuse):
             for name in names[:1]:
                 with Path(base, name).open("rb") as file:
                     file.read(1)

@@ -48,6 +48,7 @@ def started(
                 undo.push(trying.pop_all())
                 return container, None
     copyfile(PROGRAM, guest / PROGRAM.name)
+    place.shared(recordings.path)
     baggage = Baggage(folders=(luggage.everything(guest), recordings), owner=place.ids())
     say(f"the Docker engine at {where.engine.endpoint} sees no folders of this machine ({why}): {baggage} are copied")
     apart = Apart(where.engine, baggage, cell_dir=guest.parent)
