@@ -123,7 +123,7 @@ def _running(
         name=spec.name,
         log=log,
     )
-    try:
+    with _gone_afterwards(container):
         _give(container, given, where)
         limit = spec.readiness.timeout if timeout is None else timeout
         match spec.until:
@@ -145,8 +145,18 @@ def _running(
                 code=code,
                 hint=last_lines(log, container.tail()),
             )
-    finally:
-        container.stop()
+
+
+@contextmanager
+def _gone_afterwards(container: Container) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        # The first error is the one to tell; what stays now goes with the network.
+        with suppress(DockerError):
+            container.stop()
+        raise
+    container.stop()
 
 
 def _give(container: Container, given: Mapping[str, str], where: Place) -> None:

@@ -16,7 +16,7 @@ from psycopg import conninfo
 
 from stackproof import catalog
 from stackproof.catalog.records import BesideSpec
-from stackproof.errors import DockerError, StackproofError
+from stackproof.errors import DockerError, StackproofError, StackStartError
 from stackproof.stack import beside as containers
 from stackproof.stack import engine as engines
 from stackproof.stack import labels, place, sweep
@@ -265,6 +265,21 @@ def test_an_engine_that_fails_at_any_step_of_the_second_leaves_nothing(  # noqa:
     assert broken.called >= 2
     # The one that asks whether it is ready asks again.
     assert said in ("", f"the engine broke at {step}"), said
+    assert ours(engine) == []
+
+
+@pytest.mark.parametrize("step", ["stop", "remove"])
+def test_an_engine_that_fails_while_everything_is_torn_down_does_not_hide_why(  # noqa: PLR0917 - fixtures
+    project: Project, beside: Beside, engine: Engine, place_of: PlaceOf, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    broken = Breaking(engine, step, lost=False)
+    monkeypatch.setattr(engines, "connect", lambda *_, **__: broken)
+    beside("first", ready={"command": ["true"]}, **script("exec sleep 60"))
+    beside("second", **JOB, **script("exit 3"))
+    known = catalog.load(project.root)
+    with pytest.raises(StackStartError, match="second exited with code 3"), place_of() as where, ExitStack() as undo:
+        start_beside([known.container("first"), known.container("second")], where, undo, project)
+    assert broken.called >= 2
     assert ours(engine) == []
 
 
