@@ -57,17 +57,21 @@ class Place:
                 f"{url} is on this machine, and network {self.network} has no way to it",
                 hint="give the provider's address as the containers can reach it, or start the stack as server:NAME",
             )
-        try:
-            port = ports.free_port(self.gateway)
-        except OSError:
-            raise DockerError(
-                f"{url} is on this machine, and the containers of the engine at {self.engine.endpoint} cannot call it",
-                hint="give the provider's address as that engine's machine reaches it, record with the engine of this "
-                "machine, or start the stack as server:NAME",
-            ) from None
+        port = self._port_at(self.gateway, url)
         target = f"{ports.LOOPBACK}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
         self.undo.enter_context(forwarding(f"{self.gateway}:{port}", target))
         return urlunsplit(parts._replace(netloc=f"{self.gateway}:{port}"))
+
+    def _port_at(self, gateway: str, url: str) -> int:
+        # Another machine's gateway may have the address of one of ours.
+        if not self.sharing.elsewhere:
+            with contextlib.suppress(OSError):
+                return ports.free_port(gateway)
+        raise DockerError(
+            f"{url} is on this machine, and the containers of the engine at {self.engine.endpoint} cannot call it",
+            hint="give the provider's address as that engine's machine reaches it, record with the engine of this "
+            "machine, or start the stack as server:NAME",
+        )
 
 
 @contextmanager

@@ -38,6 +38,11 @@ class Sharing:
     machine: str = ports.LOOPBACK
     publish_at: str = ports.LOOPBACK
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the engine is on another machine for certain."""
+        return self.publish_at != ports.LOOPBACK
+
 
 def decide(where: Endpoint, facts: EngineFacts, environment: Mapping[str, str], *, host: str) -> Sharing:
     """What the engine's address, and what it says of itself, tell; host: the name of this machine.

@@ -120,7 +120,7 @@ def test_when_nobody_can_tell_what_the_stack_called_no_test_passes(
     assert engine.run_inside(stack.id, ["python3", "-c", KILL]) == 0
     (project.root / "go-on").touch()
     output = project.finish(process)
-    assert process.returncode != 0
+    assert process.returncode == 4, output
     assert outcomes(project) == {"test_before": "passed", "test_two": "error"}
     assert "what the stack calls cannot be read out of its container" in output
     assert "Traceback" not in output
