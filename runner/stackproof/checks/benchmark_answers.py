@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import random
 import threading
@@ -40,10 +41,9 @@ def vector() -> list[float]:
 
 def words() -> list[str]:
     """The text of a chat answer in as many pieces as a stream of 50 events has between its first and its last."""
-    pieces = EVENTS - 2
-    text = TEXT * 12
-    size = -(-len(text) // pieces)
-    return [text[start : start + size] for start in range(0, len(text), size)]
+    pieces, text = EVENTS - 2, TEXT * 12
+    edges = [len(text) * number // pieces for number in range(pieces + 1)]
+    return [text[start:end] for start, end in itertools.pairwise(edges)]
 
 
 def chunks(kind: Kind) -> list[bytes]:

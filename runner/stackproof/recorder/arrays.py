@@ -16,7 +16,7 @@ from typing import Any
 from .canonical import NotPlainJson, whole, writer
 
 # Characters: in a shorter text nothing is long enough to be worth the search, and a shorter line is no long array.
-LEAST, _LONG = 4096, 512
+_LEAST, _LONG = 4096, 512
 _SPACES = {ord(" "): None}
 _LINE = re.compile(r'( *(?:"[^"\\]*": )?)(\[[-+0-9.eE, ]+\])(,?)')
 
@@ -41,6 +41,8 @@ _check = whole(json.JSONDecoder(parse_float=str, parse_constant=_constant))
 
 def read(text: str) -> tuple[Any, bool]:
     """A recording's JSON, and whether it has long arrays of numbers; these are for `compact` alone. ValueError."""
+    if len(text) < _LEAST or '"events": [' in text:
+        return read_plain(text), False  # a short one, or a stream: each event has a line, and they are many
     found: list[_Numbers] = []
     lines = text.split("\n")
     for index, line in enumerate(lines):

@@ -55,13 +55,9 @@ def read_to_replay(path: str) -> Recording | None:
 
 def _read(path: str, *, to_replay: bool, again: int = 2) -> Recording | None:
     """again: how often to look anew where its side file is gone: another process may just have replaced both."""
-    has_arrays = False
     try:
         text = _content(path).decode("utf-8")
-        if to_replay and len(text) > arrays.LEAST:
-            data, has_arrays = arrays.read(text)
-        else:
-            data = arrays.read_plain(text)
+        data, has_arrays = arrays.read(text) if to_replay else (arrays.read_plain(text), False)
         if isinstance(data, dict):
             sidefile.take_in(path, data)
     except FileNotFoundError:
