@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,11 +48,14 @@ def test_property(record_property): record_property("k", "v")
 def test_a_report_of_pytest_is_consistent(tmp_path: Path, arguments: list[str], family: str) -> None:
     (tmp_path / "test_x.py").write_text(TESTS)
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:stackproof", "-o", "addopts=",
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=",
+        "-p", "xdist.plugin", "-p", "pytest_rerunfailures",
         "-o", f"junit_family={family}", "--junitxml=junit.xml", f"--basetemp={tmp_path}/base/here", *arguments,
     ]  # fmt: skip
     (tmp_path / "base").mkdir()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    # Loading every other plugin of this environment takes longer than all the tests.
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 1, done.stdout + done.stderr
     found = junit.read(tmp_path / "junit.xml")
     assert [problem.text for problem in found.problems] == []
