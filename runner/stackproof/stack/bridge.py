@@ -45,9 +45,10 @@ def across(where: Place, target: str, *, python: str, guest: Path) -> Iterator[s
         container = engine.create(spec)
         with luggage.packed([Folder(path=guest.absolute(), files=(program.absolute(),))], owner=place.ids()) as archive:
             engine.put(container, "/", archive)
-        if where.internal:
-            engine.attach(where.network, container)
         engine.start(container)
+        if where.internal:
+            # Only now: Podman with CNI plugins leads a port to whichever network it has set up first.
+            engine.attach(where.network, container)
         yield f"{sharing.machine}:{_published(where, container)}"
     finally:
         engine.remove(spec.name)

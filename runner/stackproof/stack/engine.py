@@ -6,6 +6,7 @@ What it gives back is data of our own: nobody else has to know the SDK, and anot
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from stackproof.stack import labels
 from stackproof.stack.conversation import Conversation
 from stackproof.stack.endpoint import Endpoint
 from stackproof.stack.engine_records import ContainerSpec, ContainerState, EngineFacts, ImageFacts, Mount, Owned
-from stackproof.stack.engine_words import ENGINE_LOG, START, Reason, hint, reason_of
+from stackproof.stack.engine_words import START, hint, reason_of, refused
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -27,6 +28,8 @@ MINIMUM_API = (1, 41)
 _CONNECT = 10.0  # seconds for the first answer
 _CALL = 60.0  # seconds for any other call that is not a wait by itself
 _BUILD = 1800.0
+# "Step 2/6 : …" of Docker, "STEP 2/5: …" and with several stages "[1/2] STEP 2/5: …" of Podman
+_STEP = re.compile(r"(?:\[\d+/\d+\] )?step ", re.IGNORECASE)
 
 
 class BuildFailedError(DockerError):
@@ -192,7 +195,8 @@ class Engine:
             init=True,
         )
         networking = None
-        if spec.network is not None:
+        # Podman takes no endpoint in a network that is none.
+        if spec.network is not None and spec.network != "none":
             attached = client.create_endpoint_config(aliases=list(spec.aliases) or None)
             networking = client.create_networking_config({spec.network: attached})  # type: ignore[arg-type]
         with self._told(f"making container {spec.name}"):
@@ -415,7 +419,7 @@ def _dotted(version: tuple[int, int]) -> str:
 
 
 def _step(log: Sequence[str]) -> str:
-    step = next((line for line in reversed(log) if line.startswith("Step ")), None)
+    step = next((line for line in reversed(log) if _STEP.match(line)), None)
     return "" if step is None else f"{step.strip()}: "
 
 
@@ -439,7 +443,7 @@ def _told(what: str, where: Endpoint, without: str | None) -> Iterator[None]:
     try:
         yield
     except APIError as error:
-        reason = Reason(text=str(error.explanation or error).strip(), remedy=ENGINE_LOG)
+        reason = refused(str(error.explanation or error).strip())
         raise DockerError(f"{what}: {reason.text}", hint=hint(reason.remedy, without)) from error
     except (RequestException, DockerException, OSError) as error:
         reason = reason_of(error, where, hangs=isinstance(error, Timeout))

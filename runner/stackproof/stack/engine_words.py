@@ -15,6 +15,13 @@ START = (
     "start the engine (`systemctl start docker`, Docker Desktop), "
     "or name another with DOCKER_HOST or `docker context use`"
 )
+# What Podman says of a machine on which it was installed with nothing that it recommends.
+_KNOWN = {
+    "container-init binary not found": "install the program that Podman starts containers by (`catatonit`)",
+    "error setting rlimit": "have Podman ask for no more than it is given: `default_ulimits` in containers.conf",
+    "could not find slirp4netns": "install what Podman makes networks with for an ordinary user (`slirp4netns`)",
+    "newuidmap": "install what maps user ids (`uidmap`), and give the user a range in /etc/subuid and /etc/subgid",
+}
 _JOIN = "join the group that owns the socket (`usermod -aG docker NAME`, then log in anew), or use a rootless engine"
 
 
@@ -29,6 +36,12 @@ class Reason:
 def hint(remedy: str, without: str | None) -> str:
     """What to do next, and on a line of its own the command that does the same without Docker."""
     return remedy if without is None else f"{remedy}\nwithout Docker: {without}"
+
+
+def refused(text: str) -> Reason:
+    """The reason that the engine itself gave; what is known of it to be easily mended is said."""
+    found = next((remedy for part, remedy in _KNOWN.items() if part in text), ENGINE_LOG)
+    return Reason(text=text, remedy=found)
 
 
 def reason_of(error: BaseException, where: Endpoint, *, hangs: bool = False) -> Reason:
