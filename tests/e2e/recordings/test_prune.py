@@ -46,6 +46,8 @@ suites:
     "pyproject.toml": '[tool.stackproof]\nsuite = "base"\nstack_config = "library:tiny"\n',
     "pytest.ini": "[pytest]\nmarkers = slow: takes long\n",
 }
+# Plugins that take longer to load than the tests run.
+_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
 _HEAD = """
 import os
 
@@ -92,7 +94,7 @@ class Project:
         return subprocess.run(
             [sys.executable, "-m", "stackproof", *arguments],
             cwd=self.root,
-            env={**kept, "PROBE_URL": self.url, "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**kept, **_QUICK, "PROBE_URL": self.url, "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
             timeout=120,

@@ -175,6 +175,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         for name, value in os.environ.items()
         if not name.startswith(("STACKPROOF_", "PYTEST_")) and name not in ("CI", "PYTHONPATH")
     }
+    # Plugins of this environment that no test here is about, and that take longer to load than the tests run.
+    environ["PYTEST_ADDOPTS"] = "-pno:langsmith_plugin -pno:hypothesispytest"
     made = Project(root=tmp_path, environ=environ)
     made.stack("toy")
     made.tests("def test_passes(): pass\n")
