@@ -264,6 +264,7 @@ def test_answers_are_the_same_after_a_restart_and_a_wrong_key_is_refused(
 def test_service_ends_within_two_seconds_of_work_and_leaves_no_process(spec: ServiceSpec, tmp_path: Path) -> None:
     with started(spec, tmp_path) as provider:
         group = provider.running.pid
+        assert group is not None
         assert len(processes(group)) >= 3  # it and its two servers
         connection = provider.connect()
         endless = {"model": TEXT, "messages": QUESTION, "stream": True, "ignore_eos": True}

@@ -198,20 +198,36 @@ class BesideSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ServiceImage:
+    """A provider service that is somebody's image. port: where it listens inside. env: variables of it.
+
+    cache: folder inside that outlives the container. pull: models that it is asked to fetch, as Ollama's API has it.
+    """
+
+    image: str
+    port: int
+    env: Mapping[str, str] = field(default_factory=dict)
+    cache: str | None = None
+    pull: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceSpec:
     """A model provider that runs on this machine, from `stacks/<name>/service.yaml`.
 
     requirements: file for pip, installed into a virtual environment of the service's own. command: argv with the
-    templates {python}, {port} and {cache}. api_path: what follows the origin in the URL handed to a setup's provider
-    variables; {provider} in it is the provider's name. server and models: facts that go into the provenance of
-    recordings, models by alias. synthetic: no model answers, so each recording says that it is synthetic.
+    templates {python}, {port} and {cache}; or docker: an image, and neither of the two. api_path: what follows the
+    origin in the URL handed to a setup's provider variables; {provider} in it is the provider's name. server and
+    models: facts that go into the provenance of recordings, models by alias. synthetic: no model answers, so each
+    recording says that it is synthetic.
     """
 
     name: str
     description: str
     folder: Path
     requirements: Path | None = None
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    docker: ServiceImage | None = None
     readiness: ReadinessSpec = ReadinessSpec()
     api_path: str = "/v1"
     server: str

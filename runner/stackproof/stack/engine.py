@@ -136,6 +136,18 @@ class Engine:
                         log.append(line)
                         yield line
 
+    def pull(self, reference: str) -> Iterator[Mapping[str, Any]]:
+        """Fetch an image from its registry; yields the engine's events: `status`, `id` of a layer, `progressDetail`.
+
+        DockerError when it cannot be fetched.
+        """
+        name, _, tag = reference.rpartition(":") if ":" in reference.rpartition("/")[2] else (reference, "", "latest")
+        with self._told(f"pulling image {reference}"):
+            for event in self._client.pull(name, tag=tag, stream=True, decode=True):
+                if "error" in event:
+                    raise DockerError(str(event["error"]).strip())
+                yield event
+
     def images_of(self, stack: str) -> tuple[str, ...]:
         """Ids of the images that were built for a stack."""
         with self._told(f"listing the images of stack {stack}"):

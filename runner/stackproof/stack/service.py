@@ -30,13 +30,16 @@ _LOCK_TIMEOUT = 1800.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunningService:
-    """A provider service that answers; `url` is what a setup's provider variables are set to, without slash."""
+    """A provider service that answers; `url` is what a setup's provider variables are set to, without slash.
+
+    pid: None where it is a container.
+    """
 
     name: str
     url: str
-    pid: int
     log: Path
     started_in: float
+    pid: int | None = None
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
@@ -82,7 +85,31 @@ def run(
     say: Callable[[str], None],
     check: Callable[[], None],
 ) -> Iterator[RunningService]:
-    """`service`, prepared, started and ready, for as long as the context lasts; StackStartError when it is not."""
+    """`service`, prepared, started and ready, for as long as the context lasts; StackStartError when it is not.
+
+    One that is an image: DockerError without an engine, or without the image.
+    """
+    if service.docker is not None:
+        from stackproof.stack import service_container  # noqa: PLC0415 - what containers need is built on this module
+
+        with service_container.running(
+            service,
+            service.docker,
+            environment=environment,
+            cache=cache_folder(environment) / service.name / "data",
+            log=cell_dir / "service.log",
+            run_id=run_id,
+            timeout=service.readiness.timeout if timeout is None else timeout,
+            say=say,
+            check=check,
+        ) as contained:
+            yield RunningService(
+                name=service.name,
+                url=contained.origin + service.api_path.rstrip("/"),
+                log=cell_dir / "service.log",
+                started_in=contained.took,
+            )
+        return
     python = prepare(service, environment=environment, say=say, check=check)
     port = ports.free_port()
     cache = cache_folder(environment) / service.name / "data"

@@ -1,0 +1,142 @@
+"""A provider service that is somebody's image: pulled with its models, started, reached at a port, gone afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackproof.catalog.records import ServiceImage, ServiceSpec
+from stackproof.errors import DockerError, StackStartError
+from stackproof.stack import engine as engines
+from stackproof.stack import labels, model_pull, place, sharing, sweep
+from stackproof.stack.container import Container
+from stackproof.stack.engine import Engine
+from stackproof.stack.engine_records import ContainerSpec, Mount
+from stackproof.stack.process import last_lines
+from stackproof.stack.pulling import Progress
+from stackproof.stack.readiness import wait_ready
+from stackproof.stack.seen import NotSeenError
+
+_PUBLISHED = 10.0  # seconds
+_STEP = 0.05
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contained:
+    """A service that answers. origin: its URL without a path. took: seconds to the first answer."""
+
+    origin: str
+    took: float
+
+
+@contextmanager
+def running(
+    service: ServiceSpec,
+    image: ServiceImage,
+    *,
+    environment: Mapping[str, str],
+    cache: Path,
+    log: Path,
+    run_id: str,
+    timeout: float,
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> Iterator[Contained]:
+    """`service` in a container, ready and with its models, for as long as the context lasts.
+
+    cache: the folder of this machine that it keeps its models in, where the engine sees it. DockerError without an
+    engine or its image, StackStartError when it does not become ready or has not a model.
+    """
+    with ExitStack() as undo:
+        engine = undo.enter_context(contextlib.closing(engines.connect(environment)))
+        for line in sweep.abandoned(engine, now=time.time()):
+            say(line)
+        _have(engine, service, image, say, check)
+        shared = sharing.decide(engine.endpoint, engine.facts, environment, host=os.uname().nodename)
+        marks = labels.of(run_id, service.name, labels.owner(os.getpid())) | {labels.SERVICE: service.name}
+
+        def start(*mounts: Mount) -> Container:
+            container = Container(
+                engine,
+                ContainerSpec(
+                    name=f"stackproof-{run_id}-{service.name}-{os.getpid()}",
+                    image=image.image,
+                    labels=marks,
+                    environment=image.env,
+                    user=place.caller() if mounts else None,
+                    publish=(image.port,),
+                    publish_at=shared.publish_at,
+                    mounts=mounts,
+                ),
+                name=service.name,
+                log=log,
+            )
+            undo.callback(container.stop)
+            container.launch()
+            return container
+
+        container = None
+        if image.cache is not None and shared.folders is not False:
+            with contextlib.suppress(NotSeenError):
+                container = start(Mount(source=place.shared(cache), target=image.cache))
+        if container is None:
+            container = start()
+        origin = f"http://{shared.machine}:{_port(engine, container, image, check)}"
+        took = wait_ready(
+            process=container,
+            url=origin + service.readiness.path,
+            readiness=service.readiness,
+            timeout=timeout,
+            run_id=run_id,
+            marks=None,
+            check=check,
+        )
+        for model in image.pull:
+            model_pull.pull(origin, model, service=service.name, say=say, check=check)
+        yield Contained(origin=origin, took=took)
+        if container.poll() is not None:
+            raise StackStartError(
+                f"{service.name} {container.ending()} while the tests ran", hint=last_lines(log, container.tail())
+            )
+
+
+def _have(
+    engine: Engine, service: ServiceSpec, image: ServiceImage, say: Callable[[str], None], check: Callable[[], None]
+) -> None:
+    if engine.image(image.image) is not None:
+        return
+    say(f"pulling {image.image}, once for this engine")
+    progress = Progress(image.image, clock=time.monotonic)
+    try:
+        for event in engine.pull(image.image):
+            check()
+            if line := progress.line(event):
+                say(line)
+    except DockerError as error:
+        raise DockerError(
+            f"the image of service {service.name!r} is missing: {error.message}",
+            hint=f"`docker pull {image.image}` says more; where no registry can be reached, `docker save` on a machine "
+            "that has it and `docker load` here bring it\nwithout it: --provider-service llama-cpp, or a server of "
+            "your own that the setup's variables name",
+        ) from error
+
+
+def _port(engine: Engine, container: Container, image: ServiceImage, check: Callable[[], None]) -> int:
+    deadline = time.monotonic() + _PUBLISHED
+    while (state := engine.state(container.id)) is not None and state.code is None:
+        if image.port in state.ports:
+            return state.ports[image.port]
+        if time.monotonic() > deadline:
+            break
+        check()
+        time.sleep(_STEP)
+    raise StackStartError(
+        f"{container.name} {container.ending() if container.poll() is not None else 'got no port from the engine'} "
+        "before it was ready",
+        hint=last_lines(container.log, container.tail()),
+    )
