@@ -12,6 +12,8 @@ from urllib.parse import quote, unquote_plus
 from .canonical import Pairs, reader, unique
 
 MASK = "***"
+_NESTED = (dict, list)
+_SAYING = (str, dict, list)  # what a secret can be in
 # Settled: a name added here re-keys the recordings that contain it.
 _FIELD_NAMES = frozenset(
     {
@@ -85,8 +87,11 @@ def is_secret_field(name: str) -> bool:
 def response(value: Any) -> Any:
     """A recorded JSON answer with strings under secret names masked; the caller got them, the file does not."""
     if isinstance(value, dict):
-        return masked([(key, response(item)) for key, item in value.items()])
-    return [response(item) for item in value] if isinstance(value, list) else value
+        return masked([(key, response(item) if isinstance(item, _NESTED) else item) for key, item in value.items()])
+    # An array of numbers is walked without a call for each of them.
+    return (
+        [response(item) if isinstance(item, _NESTED) else item for item in value] if isinstance(value, list) else value
+    )
 
 
 def known_values(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
@@ -185,10 +190,12 @@ def _gather(value: Any, into: set[str]) -> None:
     elif isinstance(value, dict):
         into.update(value)
         for item in value.values():
-            _gather(item, into)
+            if isinstance(item, _SAYING):
+                _gather(item, into)
     elif isinstance(value, list):
         for item in value:
-            _gather(item, into)
+            if isinstance(item, _SAYING):
+                _gather(item, into)
 
 
 def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
