@@ -404,7 +404,20 @@ def _client(where: Endpoint, version: str, timeout: float) -> APIClient:
             ca_cert=str(where.tls / "ca.pem") if where.verify else None,
             verify=where.verify,
         )
-    return docker.APIClient(base_url=where.url, version=version, timeout=int(timeout), tls=tls)
+    client = docker.APIClient(base_url=where.url, version=version, timeout=int(timeout), tls=tls)
+    if where.tls is not None:
+        _keep_authority(client)
+    return client
+
+
+def _keep_authority(client: APIClient) -> None:
+    """REQUESTS_CA_BUNDLE and the like are for the world outside; requests would put them in the engine's own place."""
+    merge = client.merge_environment_settings
+
+    def merged(url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        return merge(url, proxies, stream, client.verify if verify is None else verify, cert)
+
+    client.merge_environment_settings = merged  # type: ignore[method-assign]
 
 
 def _facts(said: Mapping[str, Any], info: Mapping[str, Any], api: tuple[int, int]) -> EngineFacts:

@@ -20,7 +20,9 @@ URL = "http://localhost:11434/v1"
 
 
 def place(undo: ExitStack, gateway: str | None, sharing: Sharing = HERE) -> Place:
-    engine: Any = SimpleNamespace(endpoint="tcp://build.example:2376 (DOCKER_HOST)")
+    engine: Any = SimpleNamespace(
+        endpoint="tcp://build.example:2376 (DOCKER_HOST)", facts=SimpleNamespace(product="Docker", rootless=False)
+    )
     return Place(
         engine=engine,
         image="image",
