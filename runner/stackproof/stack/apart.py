@@ -60,7 +60,7 @@ class Apart:
         try:
             self._mirror.start(self._engine, container.id, python, guest / PROGRAM.name)
         except DockerError:
-            if container.poll() is None:
+            if not container.ends():
                 raise
             # It has ended already: whoever waits for it says how.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import tarfile
 from collections.abc import Callable, Iterator
@@ -143,6 +144,36 @@ def test_tests_in_the_container_need_an_engine_of_this_machine(project: Project,
     done = project.run("--stack-config", f"docker-library:{name}")
     assert done.code in (2, 4), done.output
     assert "Traceback" not in done.output
+
+
+def test_recordings_that_the_container_cannot_read_are_told_before_the_stack_starts(
+    project: Project, contained: Add, far: None
+) -> None:
+    """A link out of the folder leads somewhere here, and nowhere in a container that has only the folder."""
+    folder = project.root / "recordings/local/base"
+    folder.mkdir(parents=True)
+    (project.root / "kept-elsewhere.json").write_text("{}")
+    (folder / "recording.json").symlink_to(project.root / "kept-elsewhere.json")
+    stack = contained("distant")
+    copied = project.run("--stack-config", stack)
+    assert copied.code == 0, copied.output
+    project.environ[sharing.VARIABLE] = ""
+    mounted = project.run("--stack-config", stack)
+    assert mounted.code == 4, mounted.output
+    assert f"distant cannot read the recordings in {project.root}/recordings: its container runs as" in mounted.output
+    assert "with STACKPROOF_DOCKER_SHARING=copy the files are copied" in mounted.output
+    assert (project.cell_dir() / "stack.log").read_text() == ""
+
+
+@pytest.mark.usefixtures("far")
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_takes_both_containers_away(project: Project, contained: Add, signum: int, code: int) -> None:
+    project.tests("import pathlib, time\ndef test_two():\n    pathlib.Path('in-two').touch()\n    time.sleep(60)\n")
+    process = project.start("--stack-config", contained("distant"))
+    project.wait_for("test two", lambda: (project.root / "in-two").exists() or process.poll() is not None, timeout=60)
+    process.send_signal(signum)
+    output = project.finish(process)
+    assert process.returncode == code, output
 
 
 def test_a_folder_that_the_engine_does_not_know_is_copied(project: Project, contained: Add, engine: Engine) -> None:
