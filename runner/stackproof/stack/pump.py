@@ -14,9 +14,12 @@ _PIECE = 65536
 
 async def serve(listen: str, target: str, ready: asyncio.Event | None = None) -> None:
     """Hand every connection to `listen` on to `target` until cancelled; OSError when `listen` is taken."""
+    # What waits for the far end of a connection is held by nobody else once the near one has said its last word.
+    handling: set[asyncio.Task[None] | None] = set()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ends = [writer]
+        handling.add(task := asyncio.current_task())
         try:
             far_reader, far_writer = await _connect(target)
             ends.append(far_writer)
@@ -26,6 +29,7 @@ async def serve(listen: str, target: str, ready: asyncio.Event | None = None) ->
         except asyncio.CancelledError:
             pass  # the forwarder ends; asyncio's streams would print the error
         finally:
+            handling.discard(task)
             for end in ends:
                 end.close()
 

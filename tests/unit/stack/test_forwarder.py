@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +64,27 @@ def test_both_directions_and_their_ends_are_handed_on() -> None:
             assert said(socket.create_connection(("127.0.0.1", port)), text) == text.upper()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=2)
+
+
+def test_an_answer_that_takes_its_time_comes_after_everything_was_said() -> None:
+    """Whoever has said all waits; nothing but the forwarder holds that connection then."""
+    port = ports.free_port()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host, target = server.getsockname()
+        with forwarding(f"127.0.0.1:{port}", f"{host}:{target}"):
+            near = socket.create_connection(("127.0.0.1", port))
+            near.settimeout(10)
+            near.sendall(b"hello")
+            near.shutdown(socket.SHUT_WR)
+            far, _ = server.accept()
+            with far:
+                assert heard(far) == b"hello"
+                time.sleep(0.1)  # the forwarder's loop has nothing to do any more
+                gc.collect()
+                time.sleep(0.1)
+                far.sendall(b"HELLO")
+            with near:
+                assert heard(near) == b"HELLO"
 
 
 def test_a_unix_socket_leads_to_a_port(tmp_path: Path) -> None:
