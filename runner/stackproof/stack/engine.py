@@ -211,11 +211,15 @@ class Engine:
         if spec.network is not None and spec.network != "none":
             attached = client.create_endpoint_config(aliases=list(spec.aliases) or None)
             networking = client.create_networking_config({spec.network: attached})  # type: ignore[arg-type]
+        entrypoint, command = spec.entrypoint, spec.command
+        if entrypoint == ():
+            # To Podman that would be the image's own.
+            entrypoint, command = command[:1], command[1:]
         with self._told(f"making container {spec.name}"):
             made = client.create_container(
                 image=spec.image,
-                command=list(spec.command) or None,
-                entrypoint=None if spec.entrypoint is None else list(spec.entrypoint),
+                command=list(command) or None,
+                entrypoint=None if entrypoint is None else list(entrypoint),
                 name=spec.name,
                 labels=dict(spec.labels),
                 environment=dict(spec.environment),

@@ -65,8 +65,10 @@ class Place:
     def _port_at(self, gateway: str, url: str) -> int:
         # Another machine's gateway may have the address of one of ours.
         if not self.sharing.elsewhere:
+            facts = self.engine.facts
             with contextlib.suppress(OSError):
-                return ports.free_port(gateway)
+                # A bridge of Podman has its address here only from its first container on.
+                return ports.free_port(gateway, early=facts.product == "Podman" and not facts.rootless)
         raise DockerError(
             f"{url} is on this machine, and the containers of the engine at {self.engine.endpoint} cannot call it",
             hint="give the provider's address as that engine's machine reaches it, record with the engine of this "

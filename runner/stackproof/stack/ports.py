@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-from stackproof.stack import proctable
+from stackproof.stack import proctable, pump
 
 LOOPBACK = "127.0.0.1"
 
@@ -25,9 +25,14 @@ class Listener:
         return f"process {self.pid} ({self.command})" if self.command else f"process {self.pid}"
 
 
-def free_port(host: str = LOOPBACK) -> int:
-    """A port that the kernel says is free now. It is not held: the caller's process binds it within moments."""
+def free_port(host: str = LOOPBACK, *, early: bool = False) -> int:
+    """A port that the kernel says is free now. It is not held: the caller's process binds it within moments.
+
+    early: an address that this machine will have, and need not have yet.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        if early:
+            probe.setsockopt(socket.IPPROTO_IP, pump.IP_FREEBIND, 1)
         probe.bind((host, 0))
         port: int = probe.getsockname()[1]
         return port

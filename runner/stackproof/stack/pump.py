@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import sys
 
 _PIECE = 65536
+IP_FREEBIND = 15  # of Linux; `socket` does not name it
 
 
 async def serve(listen: str, target: str, ready: asyncio.Event | None = None) -> None:
@@ -36,8 +38,7 @@ async def serve(listen: str, target: str, ready: asyncio.Event | None = None) ->
     if "/" in listen:
         server = await asyncio.start_unix_server(handle, listen)
     else:
-        host, _, port = listen.rpartition(":")
-        server = await asyncio.start_server(handle, host, int(port))
+        server = await asyncio.start_server(handle, sock=_listener(*listen.rpartition(":")[::2]))
     if ready is not None:
         ready.set()
     try:
@@ -45,6 +46,21 @@ async def serve(listen: str, target: str, ready: asyncio.Event | None = None) ->
     finally:
         # Not `async with`: from Python 3.12 on that would wait for the connections that are open.
         server.close()
+
+
+def _listener(host: str, port: str) -> socket.socket:
+    """A socket for an address that this machine may only be about to have, as it is with networks of Podman."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "linux":
+            made.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
+        made.bind((host, int(port)))
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 async def _connect(target: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
