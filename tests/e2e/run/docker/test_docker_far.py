@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
 Add = Callable[..., str]
+BASE = "STACKPROOF_DOCKER_BASE"
 
 ASK = """
 import json, os, urllib.request
@@ -137,13 +138,17 @@ def test_an_early_death_is_told_with_its_log(project: Project, contained: Add) -
 
 
 @pytest.mark.usefixtures("far")
-def test_tests_in_the_container_need_an_engine_of_this_machine(project: Project, contained: Add) -> None:
-    name = contained("distant").partition(":")[2]
-    stack = project.root / "stacks" / name / "stack.yaml"
-    stack.write_text(stack.read_text().replace("modes: [docker]", "modes: [docker, docker-library]"))
-    done = project.run("--stack-config", f"docker-library:{name}")
-    assert done.code in (2, 4), done.output
-    assert "Traceback" not in done.output
+def test_containers_beside_a_stack_need_an_engine_of_this_machine(project: Project, contained: Add) -> None:
+    stack = contained("distant")
+    (project.root / "stacks/store").mkdir()
+    (project.root / "stacks/store/container.yaml").write_text(
+        f"description: a store\ndocker: {{image: '{project.environ[BASE]}', port: 80}}\nready: {{command: ['true']}}\n"
+    )
+    (project.root / "stacks/setups.yaml").write_text("local:\n  description: with a store\n  containers: [store]\n")
+    done = project.run("--stack-config", stack)
+    assert done.code == 4, done.output
+    assert "shares nothing with this machine (STACKPROOF_DOCKER_SHARING=copy), and docker:distant needs" in done.output
+    assert "containers beside it\n  use the engine of this machine" in done.output
 
 
 def test_recordings_that_the_container_cannot_read_are_told_before_the_stack_starts(
