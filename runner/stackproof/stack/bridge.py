@@ -35,7 +35,7 @@ def across(where: Place, target: str, *, python: str, guest: Path) -> Iterator[s
         entrypoint=(),
         command=(python, str(program.absolute()), f"0.0.0.0:{_PORT}", target),
         labels=where.labels,
-        user=place.caller(),
+        user=place.caller(engine),
         # A network from which nothing gets out publishes nothing either.
         network=None if where.internal else where.network,
         publish=(_PORT,),
@@ -43,7 +43,9 @@ def across(where: Place, target: str, *, python: str, guest: Path) -> Iterator[s
     )
     try:
         container = engine.create(spec)
-        with luggage.packed([Folder(path=guest.absolute(), files=(program.absolute(),))], owner=place.ids()) as archive:
+        with luggage.packed(
+            [Folder(path=guest.absolute(), files=(program.absolute(),))], owner=place.ids(engine)
+        ) as archive:
             engine.put(container, "/", archive)
         engine.start(container)
         if where.internal:

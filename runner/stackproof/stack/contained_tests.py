@@ -83,7 +83,7 @@ def make(
             entrypoint=(),
             command=(docker.python, str(script), "run", "--", docker.python, *arguments),
             labels=where.labels,
-            user=place.caller(),
+            user=place.caller(where.engine),
             working_dir=str(project),
             network=where.network,
             hosts=where.hosts,

@@ -233,7 +233,7 @@ def server(
                 entrypoint=(),
                 command=(docker.python, str(script), "run", "--", *command),
                 labels=where.labels,
-                user=place.caller(),
+                user=place.caller(where.engine),
                 network=where.network,
                 hosts=where.hosts,
                 mounts=()

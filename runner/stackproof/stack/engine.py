@@ -433,7 +433,8 @@ def _facts(said: Mapping[str, Any], info: Mapping[str, Any], api: tuple[int, int
         name=str(info.get("Name") or ""),
         system=str(info.get("OperatingSystem") or ""),
         architecture=str(info.get("Architecture") or ""),
-        rootless="rootless" in options or bool((info.get("Host") or {}).get("Rootless")),
+        # Podman says it in a place of its own.
+        rootless="rootless" in options or bool(info.get("Rootless")),
         product="Podman" if "Podman" in components else "Docker",
     )
 

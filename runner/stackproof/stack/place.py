@@ -129,15 +129,18 @@ def opened(
         )
 
 
-def caller() -> str:
-    """Who containers run as: what they write into the run's folder must be the caller's."""
-    user, group = ids()
+def ids(engine: Engine) -> tuple[int, int]:
+    """User and group id that containers run as: what they write into the run's folder must be the caller's.
+
+    To a rootless engine the caller is root, and any other user is somebody who may write nothing of the caller's.
+    """
+    return (0, 0) if engine.facts.rootless else (os.getuid(), os.getgid())
+
+
+def caller(engine: Engine) -> str:
+    """The same, as an engine is told it."""
+    user, group = ids(engine)
     return f"{user}:{group}"
-
-
-def ids() -> tuple[int, int]:
-    """The caller's user and group id."""
-    return os.getuid(), os.getgid()
 
 
 def shared(path: Path) -> str:

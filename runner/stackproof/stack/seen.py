@@ -49,7 +49,7 @@ def started(
                 return container, None
     copyfile(PROGRAM, guest / PROGRAM.name)
     place.shared(recordings.path)
-    baggage = Baggage(folders=(luggage.everything(guest), recordings), owner=place.ids())
+    baggage = Baggage(folders=(luggage.everything(guest), recordings), owner=place.ids(where.engine))
     say(f"the Docker engine at {where.engine.endpoint} sees no folders of this machine ({why}): {baggage} are copied")
     apart = Apart(where.engine, baggage, cell_dir=guest.parent)
     container = start(apart, undo)

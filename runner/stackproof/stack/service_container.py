@@ -68,7 +68,7 @@ def running(
                     image=image.image,
                     labels=marks,
                     environment=image.env,
-                    user=place.caller() if mounts else None,
+                    user=place.caller(engine) if mounts else None,
                     publish=(image.port,),
                     publish_at=shared.publish_at,
                     mounts=mounts,
