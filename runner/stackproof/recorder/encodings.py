@@ -33,6 +33,12 @@ def needs_a_package(encoding: str) -> bool:
     return encoding.strip().lower() in _WHERE_POSSIBLE
 
 
+def is_signed(authorization: str | None) -> bool:
+    """Whether a signature covers which encodings a request asks for (AWS, Signature Version 4): then they must stay."""
+    _, found, names = (authorization or "").partition("SignedHeaders=")
+    return bool(found) and "accept-encoding" in names.partition(",")[0].strip().lower().split(";")
+
+
 def told(encodings: Sequence[str]) -> str:
     """What a run says of answers that stayed encoded, one name for each."""
     answers = "1 answer" if len(encodings) == 1 else f"{len(encodings)} answers"

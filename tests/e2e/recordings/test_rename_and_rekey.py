@@ -92,7 +92,8 @@ class Project:
 
     def run(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         """A program of this Python in a shell of its own."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("STACKPROOF_", "PYTEST_"))}
+        outer = ("STACKPROOF_", "PYTEST_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(outer) and name != "CI"}
         return subprocess.run(
             [sys.executable, "-m", *arguments],
             cwd=self.root,

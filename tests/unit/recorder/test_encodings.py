@@ -141,3 +141,16 @@ def test_the_name_stands_in_a_file_for_what_its_body_was() -> None:
     assert encodings.is_undone("content-encoding", " GZIP ")
     assert not encodings.is_undone("content-encoding", "br")
     assert not encodings.is_undone("content-type", "gzip")
+
+
+@pytest.mark.parametrize(
+    ("authorization", "signed"),
+    [
+        (None, False),
+        ("Bearer accept-encoding", False),
+        ("AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host;x-amz-date, Signature=ab", False),
+        ("AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=accept;Accept-Encoding;host, Signature=ab", True),
+    ],
+)
+def test_a_signature_over_what_is_asked_for_is_seen(authorization: str | None, signed: bool) -> None:
+    assert encodings.is_signed(authorization) is signed

@@ -154,7 +154,8 @@ class _Wire:
                 asked.headers["Content-Length"] = str(len(record.body))
         if record.url is not None:
             asked.url = self._url(record.url, encoded=True)
-        asked.headers["Accept-Encoding"] = _ENCODINGS
+        if not encodings.is_signed(asked.headers.get("Authorization")):
+            asked.headers["Accept-Encoding"] = _ENCODINGS
 
     # -- responses
 

@@ -18,6 +18,7 @@ from typing import Any
 from .. import announce
 from ..brain import Brain
 from ..decision import Answer, Later, PassThrough, Record
+from ..encodings import is_signed
 from ..failures import Kind, kind_of
 from ..interaction import Request
 from ..patching import MARK, require_own, require_version
@@ -255,8 +256,9 @@ class _Wire:
             raise
 
     def _outgoing(self, record: Record, request: Any) -> Any:
+        asked = {} if is_signed(request.headers.get("authorization")) else {"accept-encoding": _ENCODINGS}
         if record.url is None and record.body is None:
-            return self._with_headers(request, {"accept-encoding": _ENCODINGS})
+            return self._with_headers(request, asked)
         headers = [(key, value) for key, value in request.headers.raw if key.lower() != b"content-length"]
         changed = self._module.Request(
             request.method,
@@ -265,7 +267,7 @@ class _Wire:
             content=record.body if record.body is not None else request.content,
             extensions=request.extensions,
         )
-        changed.headers["accept-encoding"] = _ENCODINGS
+        changed.headers.update(asked)
         return changed
 
     def _with_headers(self, request: Any, headers: Mapping[str, str]) -> Any:

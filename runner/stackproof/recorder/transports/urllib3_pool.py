@@ -15,6 +15,7 @@ from typing import Any
 from .. import announce
 from ..brain import Brain
 from ..decision import Answer, Decision, Later, PassThrough, Record
+from ..encodings import is_signed
 from ..interaction import Request
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
@@ -218,8 +219,9 @@ def _make_outgoing(record: Record, call: _Call) -> None:
     if record.body is not None:
         call.body = record.body
         changed["Content-Length"] = str(len(record.body))
-    accepted = _lower(call.headers).get("accept-encoding", "")
-    if any(name.partition(";")[0].strip().lower() not in _ENCODINGS for name in accepted.split(",") if name.strip()):
+    told = _lower(call.headers)
+    asked = [name.partition(";")[0].strip().lower() for name in told.get("accept-encoding", "").split(",")]
+    if not _ENCODINGS.issuperset(filter(None, asked)) and not is_signed(told.get("authorization")):
         changed["Accept-Encoding"] = "gzip, deflate"
     if changed:
         call.headers = _with(call.headers, changed)
