@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -183,3 +184,17 @@ def project(tmp_path: Path) -> Iterator[Project]:
     yield made
     if Path("/proc/self").exists():
         wait_for("the end of all processes", lambda: not made.left_behind(), timeout=5)
+
+
+@pytest.fixture
+def begin(project: Project) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts the command as `Project.start` does; what still runs when the test has failed is ended."""
+    with contextlib.ExitStack() as undo:
+
+        def start(*arguments: str, program: tuple[str, ...]) -> subprocess.Popen[str]:
+            process = project.start(*arguments, program=program)
+            undo.callback(process.wait, timeout=30)
+            undo.callback(process.terminate)
+            return process
+
+        yield start

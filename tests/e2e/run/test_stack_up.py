@@ -8,12 +8,15 @@ import re
 import signal
 import subprocess
 import urllib.request
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
+
+Begin = Callable[..., subprocess.Popen[str]]
 
 UP = ("-m", "stackproof", "stack", "up")
 
@@ -39,8 +42,8 @@ def ask(url: str) -> str:
         return text
 
 
-def test_it_can_be_reached_in_replay_and_ends_at_ctrl_c(project: Project) -> None:
-    process = project.start("toy", program=UP)
+def test_it_can_be_reached_in_replay_and_ends_at_ctrl_c(project: Project, begin: Begin) -> None:
+    process = begin("toy", program=UP)
     url = kept(project, process)
     assert ask(url + "/x") == "ok"
     process.send_signal(signal.SIGINT)
@@ -55,8 +58,8 @@ def test_it_can_be_reached_in_replay_and_ends_at_ctrl_c(project: Project) -> Non
     assert not (project.cell_dir() / "result.json").exists()
 
 
-def test_a_run_that_keeps_its_stack_can_be_reached_in_replay_too(project: Project) -> None:
-    process = project.start("--keep")
+def test_a_run_that_keeps_its_stack_can_be_reached_in_replay_too(project: Project, begin: Begin) -> None:
+    process = begin("--keep", program=("-m", "stackproof", "run"))
     assert ask(kept(project, process) + "/x") == "ok"
     process.send_signal(signal.SIGINT)
     output = project.finish(process)
@@ -64,8 +67,8 @@ def test_a_run_that_keeps_its_stack_can_be_reached_in_replay_too(project: Projec
     assert "1 passed" in output
 
 
-def test_an_end_of_its_own_is_told(project: Project) -> None:
-    process = project.start("toy", program=UP)
+def test_an_end_of_its_own_is_told(project: Project, begin: Begin) -> None:
+    process = begin("toy", program=UP)
     kept(project, process)
     ready = [json.loads(line) for line in (project.cell_dir() / "events.jsonl").read_text().splitlines()]
     port = next(event["url"] for event in ready if event["event"] == "ready").rpartition(":")[2]

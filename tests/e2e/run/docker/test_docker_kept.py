@@ -18,6 +18,8 @@ from stackproof.stack.engine_records import Owned
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
+Begin = Callable[..., subprocess.Popen[str]]
+
 UP = ("-m", "stackproof", "stack", "up")
 RUN = ("-m", "stackproof", "run", "--keep", "--stack-config")
 
@@ -49,9 +51,9 @@ def kept(project: Project, process: subprocess.Popen[str]) -> str:
 
 @pytest.mark.parametrize("program", [RUN, UP], ids=["run --keep", "stack up"])
 def test_it_is_reached_and_ctrl_c_takes_it_away(
-    project: Project, contained: Callable[..., str], engine: Engine, program: tuple[str, ...]
+    project: Project, begin: Begin, contained: Callable[..., str], engine: Engine, program: tuple[str, ...]
 ) -> None:
-    process = project.start(contained("toy"), program=program)
+    process = begin(contained("toy"), program=program)
     url = kept(project, process)
     assert ask(url + "/x") == "ok"
     assert {item.kind for item in of_run(engine, project)} == {"container", "network"}
@@ -64,10 +66,10 @@ def test_it_is_reached_and_ctrl_c_takes_it_away(
 
 
 def test_its_log_is_followed_until_it_is_taken_down_from_elsewhere(
-    project: Project, contained: Callable[..., str]
+    project: Project, begin: Begin, contained: Callable[..., str]
 ) -> None:
     contained("toy")
-    process = project.start("toy", program=UP)
+    process = begin("toy", program=UP)
     url = kept(project, process)
     run = project.run_dir().name
     before = project.run(run, program=("-m", "stackproof", "stack", "logs"))
