@@ -53,7 +53,7 @@ local:
 def podman(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Podman's service with images of its own, the base image among them."""
     if shutil.which("podman") is None or shutil.which("docker") is None or os.getuid() != 0:
-        pytest.skip("needs podman, the command `docker`, and root")
+        pytest.skip("needs podman, root, and the command that saves an image of the other engine")
     folder = tmp_path_factory.mktemp("podman")
     (folder / "containers.conf").write_text(LIMITS)
     environ = {**os.environ, "CONTAINERS_CONF": str(folder / "containers.conf")}
