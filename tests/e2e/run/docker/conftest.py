@@ -58,6 +58,7 @@ docker: {{dockerfile: Dockerfile, context: [server.py]}}
 """
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One worker at a time: each test looks at all that is on the engine."""
     for item in items:
