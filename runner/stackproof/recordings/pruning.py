@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -108,7 +108,7 @@ def refuse_unobserved(picked: Picked, disuse: Disuse, wanted: Mapping[str, tuple
             )
 
 
-def remove(removals: Iterable[Removal], root: Path) -> Iterator[Removal]:
+def remove(removals: Iterable[Removal], root: Path) -> Generator[Removal, None, None]:
     """Remove the files one by one, each whole; gives those that are gone. Folders that are left empty go too."""
     folders: set[Path] = set()
     for one in removals:

@@ -62,9 +62,10 @@ def test_an_interrupt_leaves_whole_files_only(tmp_path: Path) -> None:
     paths = [tmp_path / f"s/{number}.json" for number in range(3)]
     for path in paths:
         recording.write(str(path), content(sidefile.LIMIT + 1))
+    removing = pruning.remove([removal(path, tmp_path) for path in paths], tmp_path)
+    assert next(removing).path == paths[0]
     with pytest.raises(KeyboardInterrupt):
-        for _ in pruning.remove([removal(path, tmp_path) for path in paths], tmp_path):
-            raise KeyboardInterrupt
+        removing.throw(KeyboardInterrupt)
     assert [path.exists() for path in paths] == [False, True, True]
     assert all(recording.read(str(path)) is not None for path in paths[1:])
 
