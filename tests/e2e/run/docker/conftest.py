@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,14 +55,6 @@ under_exec: {under_exec}
 readiness: {{path: /health, status: 200, timeout: {timeout}}}
 docker: {{dockerfile: Dockerfile, context: [server.py]}}
 """
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker at a time: each test looks at all that is on the engine."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.xdist_group("docker"))
 
 
 @pytest.fixture(scope="session")
