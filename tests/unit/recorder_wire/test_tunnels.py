@@ -106,15 +106,15 @@ def _listening(serve: Callable[[socket.socket], None]) -> Iterator[Listener]:
 
 
 def _join(one: socket.socket, other: socket.socket) -> None:
-    """Hand on what either says until one of them ends."""
+    """Hand on what either says, and that it has said all; the other may go on."""
 
     def hand_on(source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while piece := source.recv(65536):
                 target.sendall(piece)
-        for end in (source, target):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        # Not both ways: what is still on its way in the other direction would be lost.
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
 
     back = threading.Thread(target=hand_on, args=(other, one), daemon=True)
     back.start()
