@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from stackproof.environment import Environment
 from stackproof.errors import DockerError
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
-from stackproof.run import namespace, suite
+from stackproof.run import namespace, suite, way
 from stackproof.stack import beside, contained_tests, container, luggage, place
 from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.forwarder import forwarding
@@ -133,8 +132,7 @@ def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> 
     seal = namespace.decide(options.seal, replay=order.replay, environment=order.caller)
     prefix: tuple[str, ...] = ()
     if seal.sealed and seal.prefix:
-        # A path of a Unix socket has to be short, and a run's folder may lie deep.
-        folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="stackproof-")))
+        folder = undo.enter_context(way.folder())
         undo.enter_context(forwarding(str(folder / "way"), inside))
         prefix = namespace.with_relay(seal, outside, str(folder / "way"))
     if not prefix or options.keep:

@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -150,12 +152,15 @@ def test_what_a_killed_run_left_goes_at_the_next_start_and_nothing_else(
         process.kill()
         project.finish(process)
         assert len(left_on_engine()) == 3, marker
+        ways = set(Path(tempfile.gettempdir()).glob("stackproof-way-*"))
+        assert len(ways) == 1
         (project.root / "in-two").unlink()
         project.tests("def test_passes(): pass\n")
         done = project.run("--stack-config", stack)
         assert done.code == 0, done.output
         assert f"run {cell['run_id']} was killed; removed 1 container and 1 network" in done.output
         assert left_on_engine() == [f"network stackproof-alive-{os.getpid()}"]
+        assert list(Path(tempfile.gettempdir()).glob("stackproof-way-*")) == []
     finally:
         engine.remove_network(network)
 
