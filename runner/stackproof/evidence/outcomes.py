@@ -29,6 +29,11 @@ class Outcome(StrEnum):
         return self in (Outcome.FAILED, Outcome.ERROR)
 
     @property
+    def passed(self) -> bool:
+        """Whether the test did, in the end, what it had to: what it recorded is worth keeping."""
+        return self in (Outcome.PASSED, Outcome.FLAKY, Outcome.XPASSED)
+
+    @property
     def executed(self) -> bool:
         """Whether the test's body ran and was judged."""
         return self is not Outcome.SKIPPED

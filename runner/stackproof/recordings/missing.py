@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from stackproof.evidence.outcomes import Outcome
 from stackproof.recorder.mode import Mode
 from stackproof.recordings.observed import Observed
 from stackproof.recordings.query import suites_of
 
 # Kinds of a miss that a recording would have answered; the others are about damage, secrets or the network.
 _KINDS = frozenset({"nothing-recorded", "no-match", "exhausted", "incomplete", "stale-id"})
-_PASSED = (Outcome.PASSED, Outcome.XPASSED, Outcome.FLAKY)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +30,7 @@ def missed(observed: Iterable[Observed]) -> Iterator[Missing]:
     told: set[tuple[str, str]] = set()
     for one in observed:
         if one.mode.records:
-            passed = (nodeid for nodeid, entry in one.log.tests.items() if entry.outcome in _PASSED)
+            passed = (nodeid for nodeid, entry in one.log.tests.items() if entry.outcome.passed)
             settled |= {(one.setup, nodeid) for nodeid in passed}
             continue
         if one.mode is not Mode.REPLAY:

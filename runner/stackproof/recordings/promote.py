@@ -11,7 +11,6 @@ from pathlib import Path
 
 from stackproof.errors import UsageError
 from stackproof.evidence import testlog
-from stackproof.evidence.outcomes import Outcome
 from stackproof.plugin import keeping
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.mode import Mode
@@ -19,7 +18,6 @@ from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import Settings
 
 SETTINGS = "recorder.json"
-_PASSED = (Outcome.PASSED, Outcome.FLAKY, Outcome.XPASSED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +50,7 @@ def _promote(cell: Path, settings: Settings) -> Promoted:
     brain = Brain(settings, {})
     kept = keeping.Kept()
     log = testlog.read(cell / "tests.jsonl")
-    passed = [entry for entry in log.tests.values() if entry.outcome in _PASSED]
+    passed = [entry for entry in log.tests.values() if entry.outcome.passed]
     try:
         kept.written, kept.removed = brain.store.finish_promotions()
         unanswered: dict[tuple[str, int], set[str]] = {}

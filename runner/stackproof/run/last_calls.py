@@ -8,19 +8,17 @@ from typing import Any
 
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, testlog
-from stackproof.evidence.outcomes import Outcome
 from stackproof.plugin import keeping
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.settings import Settings
 
 MISSES = "misses.jsonl"
-_PASSED = (Outcome.PASSED, Outcome.FLAKY, Outcome.XPASSED)
 
 
 def keep(cell_dir: Path, *, interrupted: bool) -> None:
     """Promote them, and tell the cell's log of tests how many files that made."""
     settings, log = cell_dir / "recorder.json", testlog.read(cell_dir / "tests.jsonl")
-    if not settings.is_file() or not any(entry.outcome in _PASSED for entry in log.tests.values()):
+    if not settings.is_file() or not any(entry.outcome.passed for entry in log.tests.values()):
         return
     brain = Brain(Settings.from_json(settings.read_text(encoding="utf-8")), {})
     try:
