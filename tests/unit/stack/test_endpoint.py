@@ -128,7 +128,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_answers_nothing_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_CONNECT", 1.0)
+    monkeypatch.setattr(engine.connection, "_CONNECT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert "answered nothing in time" in refusal(f"tcp://127.0.0.1:{server.getsockname()[1]}").message
 

@@ -1,0 +1,57 @@
+"""One call to the engine: with a deadline, and whatever goes wrong told in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from stackproof.errors import DockerError
+from stackproof.stack.endpoint import Endpoint
+from stackproof.stack.engine_records import EngineFacts
+from stackproof.stack.engine_words import hint, reason_of, refused
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+CALL = 60.0
+"""Seconds for any call that is not a wait by itself."""
+
+
+class Calls:
+    """A connection to one engine, and how its failures are told: what every group of calls is built on."""
+
+    def __init__(self, client: APIClient, where: Endpoint, facts: EngineFacts) -> None:
+        self._client, self.endpoint, self.facts = client, where, facts
+
+    def close(self) -> None:
+        """Give the sockets back."""
+        self._client.close()
+
+    def _told(self, doing: str) -> contextlib.AbstractContextManager[None]:
+        return told(f"the Docker engine at {self.endpoint} failed while {doing}", self.endpoint, None)
+
+    @staticmethod
+    def _or_none(ask: Callable[[], Any]) -> Any:
+        from docker.errors import NotFound  # noqa: PLC0415
+
+        try:
+            return ask()
+        except NotFound:
+            return None
+
+
+@contextlib.contextmanager
+def told(what: str, where: Endpoint, without: str | None) -> Iterator[None]:
+    """Turn whatever the SDK raises into one DockerError: what was done, what went wrong, what next."""
+    from docker.errors import APIError, DockerException  # noqa: PLC0415
+    from requests.exceptions import RequestException, Timeout  # noqa: PLC0415
+
+    try:
+        yield
+    except APIError as error:
+        reason = refused(str(error.explanation or error).strip())
+        raise DockerError(f"{what}: {reason.text}", hint=hint(reason.remedy, without)) from error
+    except (RequestException, DockerException, OSError) as error:
+        reason = reason_of(error, where, hangs=isinstance(error, Timeout))
+        raise DockerError(f"{what}: {reason.text}", hint=hint(reason.remedy, without)) from error

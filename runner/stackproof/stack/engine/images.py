@@ -1,0 +1,111 @@
+"""Calls of the engine about images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from stackproof.errors import DockerError
+from stackproof.stack import labels
+from stackproof.stack.engine.calls import Calls
+from stackproof.stack.engine_records import ImageFacts
+
+_BUILD = 1800.0  # seconds
+# "Step 2/6 : …" of Docker, "STEP 2/5: …" and with several stages "[1/2] STEP 2/5: …" of Podman
+_STEP = re.compile(r"(?:\[\d+/\d+\] )?step ", re.IGNORECASE)
+
+
+class BuildFailedError(DockerError):
+    """A step of an image's build failed: the infrastructure is at fault, not the tests. log: what the step said."""
+
+    def __init__(self, message: str, *, log: Sequence[str], hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.log = tuple(log)
+
+
+class Images(Calls):
+    """Images: looked at, built, pulled, removed."""
+
+    def image(self, reference: str) -> ImageFacts | None:
+        """The image of that name or id; None where it is not on the engine."""
+        with self._told(f"looking for image {reference}"):
+            found = self._or_none(lambda: self._client.inspect_image(reference))  # type: ignore[no-untyped-call]
+        if found is None:
+            return None
+        config = found.get("Config") or {}
+        return ImageFacts(
+            id=str(found["Id"]),
+            size=int(found.get("Size") or 0),
+            labels=dict(config.get("Labels") or {}),
+            entrypoint=tuple(config.get("Entrypoint") or ()),
+            command=tuple(config.get("Cmd") or ()),
+            user=str(config.get("User") or ""),
+            working_dir=str(config.get("WorkingDir") or ""),
+        )
+
+    def build(
+        self,
+        context: IO[bytes],
+        *,
+        tag: str,
+        dockerfile: str = "Dockerfile",
+        arguments: Mapping[str, str],
+        labels: Mapping[str, str],
+    ) -> Iterator[str]:
+        """Build an image from a tar archive, without a network; yields what the build says, line by line.
+
+        BuildFailedError when a step fails; nothing of it is left then but layers that the engine may use again.
+        """
+        log: list[str] = []
+        with self._told(f"building image {tag}"):
+            stream = self._client.build(
+                fileobj=context,
+                custom_context=True,
+                dockerfile=dockerfile,
+                tag=tag,
+                buildargs=dict(arguments),
+                labels=dict(labels),
+                network_mode="none",
+                rm=True,
+                forcerm=True,
+                decode=True,
+                timeout=int(_BUILD),
+            )
+            for event in stream:
+                if "error" in event:
+                    raise BuildFailedError(
+                        f"image {tag} could not be built: {_step(log)}{str(event['error']).strip()}", log=log
+                    )
+                for line in str(event.get("stream") or "").splitlines():
+                    if line.strip():
+                        log.append(line)
+                        yield line
+
+    def pull(self, reference: str) -> Iterator[Mapping[str, Any]]:
+        """Fetch an image from its registry; yields the engine's events: `status`, `id` of a layer, `progressDetail`.
+
+        DockerError when it cannot be fetched.
+        """
+        name, _, tag = reference.rpartition(":") if ":" in reference.rpartition("/")[2] else (reference, "", "latest")
+        with self._told(f"pulling image {reference}"):
+            for event in self._client.pull(name, tag=tag, stream=True, decode=True):
+                if "error" in event:
+                    raise DockerError(str(event["error"]).strip())
+                yield event
+
+    def images_of(self, stack: str) -> tuple[str, ...]:
+        """Ids of the images that were built for a stack."""
+        with self._told(f"listing the images of stack {stack}"):
+            found = self._client.images(filters={"label": f"{labels.STACK}={stack}"})
+        return tuple(str(item["Id"]) for item in found)
+
+    def remove_image(self, reference: str) -> None:
+        """Remove an image; nothing happens where it is not there."""
+        with self._told(f"removing image {reference}"):
+            self._or_none(lambda: self._client.remove_image(reference, force=True))
+
+
+def _step(log: Sequence[str]) -> str:
+    step = next((line for line in reversed(log) if _STEP.match(line)), None)
+    return "" if step is None else f"{step.strip()}: "

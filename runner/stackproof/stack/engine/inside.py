@@ -1,0 +1,74 @@
+"""Calls of the engine that reach into a container: files in and out, and commands beside its program."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+from stackproof.stack.conversation import Conversation
+from stackproof.stack.engine.calls import CALL, Calls
+
+
+class Inside(Calls):
+    """Files and commands of containers that are there."""
+
+    def put(self, container: str, folder: str, archive: bytes | IO[bytes]) -> None:
+        """Unpack a tar archive in a folder of a container, which need not run."""
+        with self._told(f"copying into container {container[:12]}"):
+            self._client.put_archive(container, folder, archive)
+
+    def get(self, container: str, path: str) -> Iterator[bytes] | None:
+        """A file or folder of a container as a tar archive, in pieces; None where it is not there."""
+        doing = f"copying out of container {container[:12]}"
+        with self._told(doing):
+            found = self._or_none(lambda: self._client.get_archive(container, path))
+
+        def pieces() -> Iterator[bytes]:
+            with self._told(doing):
+                yield from found[0]
+
+        return None if found is None else pieces()
+
+    def run_inside(self, container: str, command: Sequence[str], *, given: bytes = b"", as_root: bool = False) -> int:
+        """Run a command in a running container with `given` as its standard input; its exit code.
+
+        as_root: not as the container's own user.
+
+        The way for values that nobody else may see: they are in no argument, label, layer or environment of the engine.
+        """
+        with self._told(f"running {command[0]} in container {container[:12]}"):
+            made = self._client.exec_create(
+                container,
+                list(command),
+                stdin=True,
+                stdout=True,
+                stderr=True,
+                user="0" if as_root else "",
+            )
+            stream = self._client.exec_start(made["Id"], socket=True)
+            try:
+                _feed(stream, given)
+            finally:
+                stream.close()
+            return int(self._client.exec_inspect(made["Id"])["ExitCode"] or 0)
+
+    def converse(self, container: str, command: Sequence[str], *, silent: float) -> Conversation:
+        """Run a command in a running container, as its user, to talk with. silent: seconds that it may say nothing."""
+        with self._told(f"running {command[0]} in container {container[:12]}"):
+            made = self._client.exec_create(container, list(command), stdin=True, stdout=True, stderr=True)
+            stream = self._client.exec_start(made["Id"], socket=True)
+        raw: Any = getattr(stream, "_sock", stream)
+        return Conversation(raw, timeout=silent, whole=stream)
+
+
+def _feed(stream: Any, given: bytes) -> None:
+    """Write to a command's standard input, close it, and wait until the command has closed its output."""
+    raw = getattr(stream, "_sock", stream)
+    with contextlib.closing(raw):
+        raw.settimeout(CALL)
+        raw.sendall(given)
+        raw.shutdown(socket.SHUT_WR)
+        while raw.recv(65536):
+            pass

@@ -1,0 +1,42 @@
+"""Calls of the engine about networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from stackproof.stack.engine.calls import Calls
+
+
+class Networks(Calls):
+    """Networks: made, looked at, joined, removed."""
+
+    def create_network(self, name: str, *, labels: Mapping[str, str], internal: bool) -> str:
+        """A bridge network of its own; `internal`: nothing gets out of it. Returns its id."""
+        with self._told(f"making network {name}"):
+            made = self._client.create_network(
+                name, driver="bridge", labels=dict(labels), internal=internal, check_duplicate=True
+            )
+        return str(made["Id"])
+
+    def gateway(self, network: str) -> str | None:
+        """The address that the engine's machine has in a network; None where it has none."""
+        with self._told(f"looking at network {network}"):
+            found = self._client.inspect_network(network)
+        configured = (found.get("IPAM") or {}).get("Config") or []
+        return next((str(item["Gateway"]) for item in configured if item.get("Gateway")), None)
+
+    def in_network(self, network: str) -> tuple[str, ...]:
+        """Ids of the containers in a network, running or not; none where there is no such network."""
+        with self._told(f"listing the containers of network {network}"):
+            found = self._client.containers(all=True, filters={"network": network})
+        return tuple(str(item["Id"]) for item in found)
+
+    def attach(self, network: str, container: str, *, aliases: Sequence[str] = ()) -> None:
+        """Put a container into one more network."""
+        with self._told(f"attaching {container} to network {network}"):
+            self._client.connect_container_to_network(container, network, aliases=list(aliases) or None)
+
+    def remove_network(self, name: str) -> None:
+        """Remove a network; nothing happens where it is not there."""
+        with self._told(f"removing network {name}"):
+            self._or_none(lambda: self._client.remove_network(name))
