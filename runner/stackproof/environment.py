@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, StackMode
+from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, StackMode, StackSpec
 from stackproof.errors import UsageError
 from stackproof.options import RunOptions
 from stackproof.plan import Cell, Plan, command_stem, is_secret
@@ -144,8 +144,9 @@ def build(
     )
     common[RECORDER] = replace(settings, beside=beside).to_json()
     stack = _stack(cell, common, given, inherited, cell_dir=cell_dir, project=project, base_url=base_url)
-    # In library mode the tests' process is the stack's.
-    tests = stack if cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY) else common
+    # In library mode the tests' process is the stack's. Beside a server, too, tests may know things by the stack's names.
+    in_process = cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY)
+    tests = stack if in_process else {**common, **_renamed(cell.stack, common), **given}
     tests = {name: value for name, value in tests.items() if name != _NO_ASSERTS}
     secrets = frozenset(name for name in (*stack, *cell.setup.all_secrets) if is_secret(name, cell.setup))
     return Environment(
@@ -224,7 +225,9 @@ def _ours(
 ) -> dict[str, str]:
     dimension = options.embedding_dimension or cell.setup.embedding_dimension
     models = {
-        f"STACKPROOF_{role.upper()}_MODEL": getattr(options, f"{role.value}_model") or cell.setup.models.get(role)
+        f"STACKPROOF_{role.upper()}_MODEL": _as_the_stack_says(
+            cell.stack, role, getattr(options, f"{role.value}_model") or cell.setup.models.get(role)
+        )
         for role in ModelRole
     }
     values = {
@@ -243,6 +246,10 @@ def _ours(
         **models,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _as_the_stack_says(stack: StackSpec, role: ModelRole, name: str | None) -> str | None:
+    return name and stack.models.get(role, "{name}").replace("{name}", name)
 
 
 def _settings(
@@ -350,7 +357,7 @@ def _stack(
         # A value made of this run's port or folder is right for this run only: the caller cannot know it.
         if value != text or not common.get(name):
             stack[name] = value
-    stack |= {own: common[ours] for ours, own in spec.variables.items() if ours in common}
+    stack |= _renamed(spec, common)
     stack |= given
     if spec.python_path:
         paths = [str(Path(folder) / path.relative_to(spec.folder)) for path in spec.python_path]
@@ -358,6 +365,11 @@ def _stack(
             [*paths, *filter(None, [given.get("PYTHONPATH") or inherited.get("PYTHONPATH")])]
         )
     return stack
+
+
+def _renamed(stack: StackSpec, values: Mapping[str, str]) -> dict[str, str]:
+    """What this run sets, under the names that the stack and its tests have for it."""
+    return {own: values[ours] for ours, own in stack.variables.items() if ours in values}
 
 
 def _without_proxy(values: Mapping[str, str]) -> dict[str, str]:

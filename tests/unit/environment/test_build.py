@@ -178,9 +178,11 @@ CASES = {
             STACKPROOF_LIVE_MODEL="a/b",
         ),
     ),
-    "a stack gets our variables under its own names": Case(
-        tests={"SHOP_SETUP": ABSENT},
-        stack={"SHOP_SETUP": "gpt", "SHOP_MODEL": "openai/gpt-4o", "SHOP_DEBUG": ABSENT, "STACKPROOF_SETUP": "gpt"},
+    "a stack and its tests get our variables under the stack's names": Case(
+        **both(SHOP_SETUP="gpt", SHOP_MODEL="openai/gpt-4o", SHOP_DEBUG=ABSENT, STACKPROOF_SETUP="gpt")
+    ),
+    "--env wins over our variables under the stack's names": Case(
+        options={"env": ("SHOP_SETUP=mine",)}, **both(SHOP_SETUP="mine", STACKPROOF_SETUP="gpt")
     ),
     "a stack's templates are filled, other braces stay": Case(
         caller={"LISTEN": "old:1", "LOG_LEVEL": "warn"},
