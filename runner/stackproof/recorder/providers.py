@@ -111,6 +111,11 @@ class Providers:
         return host in _TOKEN_HOSTS or (host.startswith("sts.") and host.endswith(".amazonaws.com"))
 
 
+def well_known() -> dict[str, str]:
+    """The providers that are known without being named: name and URL, the first where there are several."""
+    return dict(reversed(_WELL_KNOWN))
+
+
 def is_below(url: str, base: str) -> bool:
     """Whether a URL is at or below a base URL, however host and port of either are written."""
     try:
