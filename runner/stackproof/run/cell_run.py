@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackproof.errors import ExitCode
+from stackproof.catalog.records import StackMode
+from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile, junit, testlog
 from stackproof.evidence.cell import write_result
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder import debug
 from stackproof.run import cell_file, cell_log, namespace, run_folder, suite
-from stackproof.run.interrupts import Interrupts
+from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.judge import CellFacts, Judgement, judge
 from stackproof.run.progress import Progress, Tail
 from stackproof.run.screen import Screen
-from stackproof.stack import lifetime
+from stackproof.stack import interpreter, lifetime, start
 from stackproof.stack.process import last_lines, tail
 
 _STEP = 0.05
@@ -71,15 +72,13 @@ class CellRun:
         """Run it to its end, whatever that is; only the main thread may, or the kernel would end it with its thread."""
         began = time.monotonic()
         self._dir.mkdir(parents=True, exist_ok=True)
-        order = cell_file.CellOrder(
-            run_id=self._plan.run_id,
-            cell_id=self._cell.id,
-            project=self._plan.project.absolute(),
-            orchestrator=os.getpid(),
-            options=self._plan.options,
-        )
-        extra = cell_file.write(self._dir, order)
-        self._await(extra)
+        try:
+            self._await(cell_file.write(self._dir, self._order()))
+        except StackproofError as error:
+            # Before its process was there: nothing of it has run.
+            jsonfile.write(self._dir / "outcome.json", {"error": start.error_facts(error)})
+        except Interrupted:
+            pass  # judged by its signal
         judgement = self._judge()
         seconds = time.monotonic() - began
         self._show(judgement, seconds)
@@ -102,6 +101,32 @@ class CellRun:
             seconds=seconds,
             sealed=self._sealed(),
             again=again(self._cell, self._plan.options),
+        )
+
+    def _order(self) -> cell_file.CellOrder:
+        """What the process of the cell is told. The stack's Python is made here, where there is a network.
+
+        Raises what `interpreter.choose` raises, and Interrupted.
+        """
+        needed = not self._plan.options.collect_only or self._cell.mode is StackMode.LIBRARY
+        python = (
+            interpreter.choose(
+                self._cell.stack,
+                self._cell.mode,
+                environment=self._caller,
+                say=self._screen.line,
+                check=self._interrupts.check,
+            )
+            if needed
+            else None
+        )
+        return cell_file.CellOrder(
+            run_id=self._plan.run_id,
+            cell_id=self._cell.id,
+            project=self._plan.project.absolute(),
+            orchestrator=os.getpid(),
+            options=self._plan.options,
+            python=python,
         )
 
     def _await(self, extra: Mapping[str, str]) -> None:

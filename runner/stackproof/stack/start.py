@@ -71,11 +71,12 @@ def start(
     cell_dir: Path,
     timeout: float | None,
     port: int | None,
+    python: Path | None = None,
     check: Callable[[], None] = _never,
 ) -> Iterator[StackHandle]:
     """The running stack of `cell`, for as long as the context lasts.
 
-    environment: all variables of the stack's process. port: the one that `base_url` was made with; None lets the
+    environment: all variables of the stack's process. python: what {python} is in its command; None: ours. port: the one that `base_url` was made with; None lets the
     kernel choose. timeout: seconds until it must be ready; None takes what its stack.yaml says. check: called while
     waiting, raises to end the wait. Raises StackStartError when the stack does not become ready, UsageError for a mode
     it does not have. Library stacks run in this very process, so only the process of the tests asks for one.
@@ -94,7 +95,15 @@ def start(
             with _library(cell.stack, environment, cell_dir / ERROR, ()) as handle:
                 yield handle
         case StackMode.SERVER:
-            with _server(cell.stack, environment, cell_dir=cell_dir, timeout=timeout, port=port, check=check) as handle:
+            with _server(
+                cell.stack,
+                environment,
+                cell_dir=cell_dir,
+                timeout=timeout,
+                port=port,
+                python=python or Path(sys.executable),
+                check=check,
+            ) as handle:
                 yield handle
         case StackMode.DOCKER | StackMode.DOCKER_LIBRARY:
             raise UsageError(
@@ -140,6 +149,7 @@ def _server(
     cell_dir: Path,
     timeout: float | None,
     port: int | None,
+    python: Path,
     check: Callable[[], None],
 ) -> Iterator[StackHandle]:
     if not stack.command:
@@ -150,7 +160,7 @@ def _server(
     origin = f"http://{ports.LOOPBACK}:{chosen}"
     process = Process(
         name=stack.name,
-        command=_command(stack, chosen),
+        command=_command(stack, chosen, python),
         environment=environment,
         cwd=stack.folder,
         log=log,
@@ -195,8 +205,8 @@ def _remote(stack: StackSpec) -> StackHandle:
     return StackHandle(name=stack.name, mode=StackMode.REMOTE, base_url=origin, started_in=time.monotonic() - began)
 
 
-def _command(stack: StackSpec, port: int) -> list[str]:
-    values = {"{python}": sys.executable, "{port}": str(port), "{host}": ports.LOOPBACK}
+def _command(stack: StackSpec, port: int, python: Path) -> list[str]:
+    values = {"{python}": str(python), "{port}": str(port), "{host}": ports.LOOPBACK}
     command = []
     for part in stack.command:
         for template, value in values.items():
