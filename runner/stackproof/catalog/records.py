@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar, assert_never
 
+from stackproof.catalog.edge import EdgeSpec, RecorderPlace
 from stackproof.errors import UsageError
 from stackproof.suggest import unknown
 
@@ -161,7 +162,8 @@ class StackSpec:
 
     python_path: folders put in front of the import path. app: `module:factory`, called without arguments, returns an
     ASGI application (library mode). command: argv with the templates {python}, {host} and {port} (server mode).
-    under_exec: the command is started through `stackproof exec`. header: the request header that carries the test id.
+    under_exec: the command is started through `stackproof exec`. recorder: where its calls are recorded; edge: what that
+    needs where it is the edge. header: the request header that carries the test id.
     id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).
     port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
     docker: how it runs in a container, where it can. containers: what has to run beside it there. variables:
@@ -177,6 +179,8 @@ class StackSpec:
     app: str | None = None
     command: tuple[str, ...] = ()
     under_exec: bool = True
+    recorder: RecorderPlace = RecorderPlace.PROCESS
+    edge: EdgeSpec = EdgeSpec()
     readiness: ReadinessSpec = ReadinessSpec()
     env: Mapping[str, str] = field(default_factory=dict)
     header: str = "X-Provider-Data"

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from stackproof.catalog.records import DockerSpec, ModelRole, PythonSpec, ReadinessSpec, StackMode, StackSpec
+from stackproof.catalog.edge import RecorderPlace, edge_spec, recorder_place
 from stackproof.catalog.yaml_source import Section, read
 from stackproof.suggest import did_you_mean
 
@@ -26,6 +27,8 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "app",
         "command",
         "under_exec",
+        "recorder",
+        "edge",
         "readiness",
         "env",
         "header",
@@ -37,6 +40,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "python",
         "models",
     )
+    place = recorder_place(section)
     spec = StackSpec(
         name=name,
         description=section.required_text("description"),
@@ -45,7 +49,9 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         python_path=tuple(existing(section, "python_path", item, path.parent) for item in section.texts("python_path")),
         app=section.text("app"),
         command=section.texts("command"),
-        under_exec=section.boolean("under_exec", default=True),
+        under_exec=section.boolean("under_exec", default=place is RecorderPlace.PROCESS),
+        recorder=place,
+        edge=edge_spec(section, place),
         readiness=readiness(section),
         env=section.text_map("env"),
         header=section.text("header") or "X-Provider-Data",
