@@ -20,17 +20,26 @@ _SESSION: pytest.StashKey[PluginSession] = pytest.StashKey()
 _SUITES = Path("tests") / "suites.yaml"
 
 
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Offer the fixtures before a project's own are known: of two with one name pytest takes the later one."""
+    _offer(early_config)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Offer the fixtures where they may be needed; in a run, begin at once."""
-    in_run = _in_run()
-    if not in_run and not (config.rootpath / _SUITES).is_file():
-        return
+    if _offer(config) and _in_run() and not config.option.collectonly:
+        _begin(config)
+
+
+def _offer(config: pytest.Config) -> bool:
+    """Whether there may be tests of ours; then the fixtures are there."""
+    if not _in_run() and not (config.rootpath / _SUITES).is_file():
+        return False
     from stackproof import fixtures
 
     if not config.pluginmanager.is_registered(fixtures):
         config.pluginmanager.register(fixtures, "stackproof-fixtures")
-    if in_run and not config.option.collectonly:
-        _begin(config)
+    return True
 
 
 @pytest.hookimpl(tryfirst=True)
