@@ -1,0 +1,89 @@
+"""What one run of a suite came to: tests by their end, seconds, and what was tried beyond this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+_LIMIT = 1800.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """tests: node id -> passed, failed, skipped or error. reasons: of those that failed. seconds: of the whole command.
+
+    first_test: seconds from the command's start to its first test. sockets: attempts to leave the machine, by what was
+    asked for.
+    """
+
+    suite: str
+    side: str
+    code: int
+    seconds: float
+    first_test: float | None
+    tests: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    sockets: Mapping[str, int] = field(default_factory=dict)
+
+    def count(self, *ends: str) -> int:
+        """How many tests ended in one of these ways."""
+        return sum(end in ends for end in self.tests.values())
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def command(
+    words: Sequence[str], *, suite: str, side: str, cwd: Path, environment: Mapping[str, str], folder: Path
+) -> Measured:
+    """Run one command that runs a suite and writes junit.xml into `folder`, and measure it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    junit, first, sockets = folder / "junit.xml", folder / "first_test", folder / "sockets"
+    for path in (junit, first, sockets):
+        path.unlink(missing_ok=True)
+    wall, began = time.time(), time.monotonic()
+    with (folder / "output.txt").open("wb") as output:
+        done = subprocess.run(
+            list(words), cwd=cwd, env=dict(environment), stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, timeout=_LIMIT, check=False,
+        )  # fmt: skip
+    seconds = time.monotonic() - began
+    tests, reasons = _read(junit)
+    return Measured(
+        suite=suite,
+        side=side,
+        code=done.returncode,
+        seconds=round(seconds, 1),
+        first_test=round(float(first.read_text()) - wall, 1) if first.exists() else None,
+        tests=tests,
+        reasons=reasons,
+        sockets=_sockets(sockets),
+    )
+
+
+def _read(junit: Path) -> tuple[dict[str, str], dict[str, str]]:
+    tests: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    if not junit.exists():
+        return tests, reasons
+    for case in ElementTree.parse(junit).iter("testcase"):  # noqa: S314 - our own pytest has just written it
+        name = f"{case.get('classname')}::{case.get('name')}"
+        ends = {child.tag: child for child in case if child.tag in ("failure", "error", "skipped")}
+        tests[name] = next((end for end in ("failure", "error", "skipped") if end in ends), "passed")
+        for end in ends.values():
+            reasons[name] = f"{end.get('message') or ''}\n{end.text or ''}".strip()[:4000]
+    return tests, reasons
+
+
+def _sockets(path: Path) -> dict[str, int]:
+    if not path.exists():
+        return {}
+    lines = [line.split(" ", 1)[1] for line in path.read_text(errors="replace").splitlines() if " " in line]
+    return dict(Counter(lines).most_common())
