@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import encodings, miss, pacing, recording, redact, rules, scope, tokens
@@ -128,7 +129,7 @@ class Brain:
             bool(self.settings.rules) and rules.repeats_last(call.form, self.settings.rules)
         )
         found = self._last(call, ordinal) if repeats else None
-        found = found or self.store.find(call.scope, call.identity, ordinal)
+        found = found or self.store.find(call.scope, call.identity, ordinal) or self._shared(call, ordinal)
         if found is not None:
             return self._replay(call, ordinal, *found)
         if self.settings.mode is Mode.RECORD_IF_MISSING:
@@ -153,6 +154,13 @@ class Brain:
                 last += 1
             self._last_of[key] = last
         return self.store.find(call.scope, call.identity, min(ordinal, last)) if last else None
+
+    def _shared(self, call: Call, ordinal: int) -> tuple[str, recording.Recording] | None:
+        """By rule: what is recorded for no test answers this one, too, and as often as it is asked."""
+        if not self.settings.rules or not rules.is_shared(call.form, self.settings.rules):
+            return None
+        identity = Identity(scope=scope.STACK.digest, request=call.identity.request)
+        return self._last(replace(call, scope=scope.STACK, identity=identity), ordinal)
 
     def _folded(self, call: Call) -> Miss | None:
         """Two different requests that only a rule makes equal would share one answer: refused, naming the rule."""
@@ -353,6 +361,14 @@ class Brain:
         for take in left:
             take.close()
         return len(left)
+
+    def after_fork(self) -> None:
+        """In a child: what the parent has under way is the parent's, and locks are free."""
+        for take in self._open:
+            take.disown()
+        self._open.clear()
+        self.ledger.after_fork()
+        self._real_ids.after_fork()
 
     def _open_in(self, scope_name: str | None) -> list[Take]:
         # Copied in one step: other threads go on adding.

@@ -44,6 +44,10 @@ class Claims:
         with self._lock:
             self._drop()
 
+    def after_fork(self) -> None:
+        """In a child: a thread that it does not have may hold its copy of the lock. The file is opened anew anyhow."""
+        self._lock = threading.Lock()
+
     def _open(self) -> int:
         # A lock belongs to the open file, which a forked child shares with its parent: each process opens its own.
         if self._handle is None or self._pid != os.getpid():

@@ -105,6 +105,15 @@ def _intercept(transport: str) -> hooks.Hook:
     return put_in
 
 
+def _after_fork() -> None:
+    for brain in _brains:
+        brain.after_fork()
+
+
+# Servers fork their workers, some of them with the application, and threads of its own, already in place.
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def _restore() -> None:
     while _undo:
         _undo.pop()()

@@ -159,6 +159,12 @@ class Ledger:
         for handle in handles:
             os.close(handle)
 
+    def after_fork(self) -> None:
+        """In a child: locks and what they guard begin anew; the journals are only appended to and may be shared."""
+        self._claims.after_fork()
+        self._lock = threading.RLock()
+        self._folded, self._folded_read = {}, 0
+
     def _folder(self, kind: str, name: str) -> str:
         folder = os.path.join(self.run_dir, kind, name)
         if folder not in self._made:

@@ -77,6 +77,10 @@ class RealIds:
             known={**known, **{found: name for name, found in real.items()}},
         )
 
+    def after_fork(self) -> None:
+        """In a child: a thread that it does not have may hold its copy of the lock, in the middle of reading."""
+        self._lock, self._offset = threading.Lock(), 0
+
     def _refresh(self) -> None:
         with self._lock:
             entries, self._offset = self._ledger.read(_JOURNAL, self._offset)

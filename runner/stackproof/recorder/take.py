@@ -116,6 +116,10 @@ class Take:
         """The provider broke off: `exception` is {kind, message}; without a head there was no response at all."""
         self._finish(complete=False, exception=exception)
 
+    def disown(self) -> None:
+        """Write nothing, whatever comes: the call belongs to the process that this one was forked from."""
+        self._over = True
+
     @property
     def is_over(self) -> bool:
         """Whether the recording of this call was written or given up."""
