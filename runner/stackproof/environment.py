@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, StackMode, StackSpec
+from stackproof.edge import wiring
+from stackproof.edge.places import Places
 from stackproof.errors import UsageError
 from stackproof.options import RunOptions
 from stackproof.plan import Cell, Plan, command_stem, is_secret
@@ -114,13 +116,15 @@ def build(
     service_url: str | None,
     moved: Mapping[str, str] | None = None,
     beside: tuple[str, ...] = (),
+    edge: Places | None = None,
 ) -> Environment:
     """All variables of one cell. `project` is absolute. `moved`: provider URLs as a container has to write them, and
-    where it finds what runs beside it; `beside`: the names and addresses of that.
+    where it finds what runs beside it; `beside`: the names and addresses of that. `edge`: where the edge listens, for a
+    stack whose calls are recorded there.
 
     Strongest first: `moved`, `--env`, the URL of a provider service that this run started, the caller's variables, the
     setup's, the stack's own. An empty variable of the caller counts as absent: CI systems pass absent secrets that way.
-    UsageError when a call would go out and the setup's secrets are missing.
+    UsageError when a call would go out and the setup's secrets are missing, or would go past the edge.
     """
     _refuse_missing(cell, options, caller)
     inherited = {
@@ -144,6 +148,8 @@ def build(
     )
     common[RECORDER] = replace(settings, beside=beside).to_json()
     stack = _stack(cell, common, given, inherited, cell_dir=cell_dir, project=project, base_url=base_url)
+    if wiring.is_at_edge(cell):
+        stack = wiring.wired(stack, cell, settings.providers, edge)
     # In library mode the tests' process is the stack's. Beside a server, too, tests may know things by the stack's names.
     in_process = cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY)
     tests = stack if in_process else {**common, **_renamed(cell.stack, common), **given}

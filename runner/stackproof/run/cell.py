@@ -20,6 +20,7 @@ from typing import Any
 
 from stackproof import catalog, environment, plan
 from stackproof.catalog.records import StackMode
+from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.evidence import jsonfile, testlog
 from stackproof.recorder.mode import Mode
@@ -141,6 +142,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
         service_url = running.url
         work.log.ready(running.name, running.url, running.started_in, running.log)
     port = ports.free_port() if cell.mode in (StackMode.SERVER, StackMode.DOCKER) else None
+    edge = stack_edge.places(cell) if cell.mode is StackMode.SERVER and not options.collect_only else None
     build = partial(
         environment.build,
         cell=cell,
@@ -151,6 +153,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
         caller=work.caller,
         base_url=start.base_url(cell.stack, cell.mode, port),
         service_url=service_url,
+        edge=edge,
     )
     # A library stack is started by the pytest plugin: it lives in the process of the tests.
     if cell.mode is StackMode.LIBRARY or options.collect_only:
@@ -177,6 +180,16 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
         handle = placed.handle
     else:
         built = build()
+        if edge is not None:
+            running_edge = stack_edge.start(
+                edge,
+                undo,
+                variables=built.tests,
+                cell_dir=work.cell_dir,
+                say=work.log.say,
+                check=work.interrupts.check,
+            )
+            work.log.ready("edge", edge.url, running_edge.started_in, running_edge.log)
         handle = undo.enter_context(
             start.start(
                 cell=cell,
@@ -191,6 +204,17 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
         started = _Started(variables=built.tests, handle=handle)
     work.outcome["stack"] = {"base_url": handle.base_url, "ready_in": round(handle.started_in, 3)}
     work.log.ready(handle.name, handle.base_url, handle.started_in, handle.log)
+    if edge is not None:
+        found = stack_edge.find_ids(
+            cell,
+            edge,
+            base_url=handle.base_url,
+            variables=started.variables,
+            cell_dir=work.cell_dir,
+            workers=options.workers,
+            check=work.interrupts.check,
+        )
+        work.log.say(str(found))
     return started
 
 

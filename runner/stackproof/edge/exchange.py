@@ -1,0 +1,206 @@
+"""One call at the edge: whose it is and what becomes of it, carried out with aiohttp on both sides."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+
+import aiohttp
+from aiohttp import web
+from multidict import CIMultiDict
+from yarl import URL
+
+from stackproof.edge import heads, probes
+from stackproof.edge.addresses import HEALTH, Addresses, Place, Unknown
+from stackproof.edge.ownership import Whose, whose
+from stackproof.edge.refusals import HEADERS, Refusal
+from stackproof.recorder import scope as scopes
+from stackproof.recorder.brain import Brain
+from stackproof.recorder.decision import Answer, Later, PassThrough, Record
+from stackproof.recorder.interaction import Request
+from stackproof.recorder.redact import RESPONSE_HEADERS
+from stackproof.recorder.take import Take
+from stackproof.recorder.transports.aiohttp_failures import Failures
+
+_POLL = 0.02
+# Seconds that a relay gets to learn that its own client has left, before reading on counts as a miss.
+_LEAVING = 2.0
+_NOT_OURS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class Exchange:
+    """Serves calls; one for all addresses of an edge."""
+
+    def __init__(self, brain: Brain, addresses: Addresses, session: aiohttp.ClientSession) -> None:
+        self._brain, self._addresses, self._session = brain, addresses, session
+        self._failures = Failures(aiohttp)
+
+    def at(self, own: str | None) -> Handler:
+        """What serves requests to the edge's address (None), or to a provider's own."""
+
+        async def serve(request: web.BaseRequest) -> web.StreamResponse:
+            if own is None and request.path == HEALTH:
+                return web.Response(text="ok")
+            place = self._addresses.find(request.raw_path, own)
+            if isinstance(place, Unknown):
+                return _refused(request, Refusal(status=404, text=place.text))
+            if request.headers.get("Upgrade", "").lower() == "websocket":
+                return _refused(request, Refusal(status=501, text="WebSockets are not recorded"))
+            return await self._call(request, place)
+
+        return serve
+
+    async def _call(self, request: web.BaseRequest, place: Place) -> web.StreamResponse:
+        body = await request.content.read()
+        settings = self._brain.settings
+        asked = whose(request.headers.items(), settings)
+        if asked.is_probe:
+            probes.note(settings.run_dir, asked)
+            return _refused(request, Refusal(status=424, text="a probe of the run: no provider is asked"))
+        wanted = Request(method=request.method, url=place.url, headers=request.headers, body=body)
+        counts = asked.owner is not None and asked.owner not in (scopes.STACK, scopes.UNKNOWN)
+        self._brain.requests_with_scope += counts
+        try:
+            with scopes.use(asked.owner):
+                decision = self._brain.ask(wanted)
+                while isinstance(decision, Later):
+                    await asyncio.sleep(_POLL)
+                    decision = decision.poll() or decision
+            match decision:
+                case Answer():
+                    return await self._answer(decision, request, place)
+                case Record():
+                    return await self._record(decision, request, place, asked, body)
+                case PassThrough():
+                    return await self._pass(request, place, asked, body)
+        finally:
+            self._brain.requests_with_scope -= counts
+
+    # -- from a file
+
+    async def _answer(self, answer: Answer, request: web.BaseRequest, place: Place) -> web.StreamResponse:
+        if answer.status is None:
+            raise _cut(request, answer.exception)
+        response = await _begin(request, answer.status, answer.headers, place)
+        for wait, chunk in answer.paced():
+            if wait:
+                await asyncio.sleep(wait)
+            await response.write(chunk)
+        if answer.exception is not None:
+            raise _cut(request, answer.exception)
+        if answer.read_on is not None:
+            # Cancelled when the caller leaves: a relay learns a moment after the last event that its own client has.
+            await asyncio.sleep(_LEAVING)
+            _say(answer.read_on())
+            raise _cut(request, None)
+        return response
+
+    # -- to the provider
+
+    async def _record(
+        self, record: Record, request: web.BaseRequest, place: Place, asked: Whose, body: bytes
+    ) -> web.StreamResponse:
+        take = record.take
+        try:
+            sent = record.body if record.body is not None else body
+            upstream = await self._send(request, record.url or place.url, asked, sent)
+            async with upstream:
+                headers = {name.lower(): value for name, value in upstream.headers.items()}
+                kept = {name: value for name, value in headers.items() if name in RESPONSE_HEADERS}
+                passed = take.start(upstream.status, headers, kept)
+                response = await _begin(request, upstream.status, passed, place)
+                await self._tee(upstream.content, take, response)
+                return response
+        except _CallerLeftError:
+            take.close()
+            raise
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            told = self._failures.tell(error)
+            take.fail(told)
+            raise _cut(request, told, place.url, error) from error
+        except Exception as error:
+            take.fail(self._failures.tell(error))
+            raise
+        finally:
+            take.close()  # nothing happens where it is over
+
+    async def _tee(self, source: aiohttp.StreamReader, take: Take, response: web.StreamResponse) -> None:
+        while not source.at_eof():
+            chunk, _ = await source.readchunk()
+            await _write(response, take.feed(chunk))
+        await _write(response, take.end())
+
+    async def _send(self, request: web.BaseRequest, url: str, asked: Whose, body: bytes) -> aiohttp.ClientResponse:
+        return await self._session.request(
+            request.method,
+            URL(url, encoded=True),
+            headers=CIMultiDict(heads.outgoing(asked.headers)),
+            data=body or None,
+            allow_redirects=False,
+            skip_auto_headers=_NOT_OURS,
+        )
+
+    async def _pass(self, request: web.BaseRequest, place: Place, asked: Whose, body: bytes) -> web.StreamResponse:
+        """What is not recorded: tokens, and everything in a live run. Nobody but a provider of the run is called."""
+        if self._brain.providers.match(place.url) is None:
+            return _refused(request, Refusal(status=502, text=f"{place.url} belongs to no provider of this run"))
+        try:
+            async with await self._send(request, place.url, asked, body) as upstream:
+                headers = {name: value for name, value in upstream.headers.items() if name.lower() != "set-cookie"}
+                response = await _begin(request, upstream.status, headers, place)
+                async for chunk, _ in upstream.content.iter_chunks():
+                    await _write(response, [chunk])
+                return response
+        except _CallerLeftError:
+            raise
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _cut(request, self._failures.tell(error), place.url, error) from error
+
+
+class _CallerLeftError(ConnectionResetError):
+    """Whoever asked is gone; told apart from a provider that is."""
+
+
+class _CutError(ConnectionResetError):
+    """The connection ends here without an end of the answer: what a failed provider looks like from the stack."""
+
+
+async def _begin(request: web.BaseRequest, status: int, headers: Mapping[str, str], place: Place) -> web.StreamResponse:
+    passed = heads.incoming(headers)
+    for name in ("location", "Location"):
+        if name in passed:
+            passed[name] = place.led_back(passed[name], f"http://{request.host}")
+    response = web.StreamResponse(status=status, headers=passed)
+    try:
+        await response.prepare(request)
+    except ConnectionError as error:
+        raise _CallerLeftError(str(error)) from error
+    return response
+
+
+async def _write(response: web.StreamResponse, pieces: list[bytes]) -> None:
+    try:
+        for piece in pieces:
+            if piece:
+                await response.write(piece)
+    except ConnectionError as error:
+        raise _CallerLeftError(str(error)) from error
+
+
+def _refused(request: web.BaseRequest, refusal: Refusal) -> web.Response:
+    _say(f"{request.method} {request.path}: {refusal.text}")
+    return web.Response(status=refusal.status, body=refusal.body(), headers=HEADERS)
+
+
+def _cut(
+    request: web.BaseRequest, told: Mapping[str, str] | None, url: str = "", error: BaseException | None = None
+) -> _CutError:
+    if error is not None and told is not None:
+        _say(f"{request.method} {url}: {told['kind']}: {error}")
+    return _CutError("as the provider's was")
+
+
+def _say(text: str) -> None:
+    print(f"stackproof edge: {text}", file=sys.stderr, flush=True)

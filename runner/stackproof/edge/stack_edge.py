@@ -1,0 +1,85 @@
+"""The edge of one cell, from the ports that it will have to what the run says of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from stackproof.edge import probe, process, wiring
+from stackproof.edge.places import Places
+from stackproof.errors import UsageError
+from stackproof.evidence import jsonfile
+from stackproof.plan import Cell
+from stackproof.recorder.settings import VARIABLE, Settings
+
+
+def places(cell: Cell) -> Places | None:
+    """Where the edge of a cell will listen; None where the cell has none."""
+    return process.free_places(wiring.with_own_address(cell)) if wiring.is_at_edge(cell) else None
+
+
+def start(
+    where: Places,
+    undo: ExitStack,
+    *,
+    variables: Mapping[str, str],
+    cell_dir: Path,
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> process.RunningEdge:
+    """Start it, to be ended by `undo`. variables: those of the tests. StackStartError when it does not answer."""
+    return undo.enter_context(
+        process.running(
+            Settings.from_json(variables[VARIABLE]),
+            where,
+            environment=variables,
+            cell_dir=cell_dir,
+            log=cell_dir / process.LOG,
+            say=say,
+            check=check,
+        )
+    )
+
+
+def find_ids(
+    cell: Cell,
+    where: Places,
+    *,
+    base_url: str,
+    variables: Mapping[str, str],
+    cell_dir: Path,
+    workers: str | None,
+    check: Callable[[], None],
+) -> probe.Found:
+    """Ask the stack's probe how ids come to the edge, and write it down for the process of the tests.
+
+    workers: of xdist, as --workers has them; UsageError where the stack's tests have to run one after the other.
+    """
+    values = {
+        name.removeprefix("STACKPROOF_").lower(): value
+        for name, value in variables.items()
+        if name.startswith("STACKPROOF_") and name.endswith("_MODEL")
+    }
+    found = probe.find(
+        base_url=base_url,
+        spec=cell.stack.edge.probe,
+        header=cell.stack.header,
+        cell_dir=cell_dir,
+        values=values,
+        check=check,
+    )
+    facts = {"url": where.url, "ids": found.ids.value, "why": found.why, "serial": found.serial}
+    jsonfile.write(cell_dir / probe.FILE, facts)
+    if found.serial and workers not in (None, "0"):
+        raise serial_only(found.why, f"--workers {workers}")
+    return found
+
+
+def serial_only(why: str, asked: str) -> UsageError:
+    """Why tests do not run beside one another, where ids are announced."""
+    return UsageError(
+        f"the stack hands no test ids on to the edge ({why}), so its tests run one after the other",
+        hint=f"leave {asked} out; or have the stack send its id header, or W3C baggage, along with provider calls, and "
+        "say in its stack.yaml how to try that: edge: {probe: {path: …}}",
+    )
