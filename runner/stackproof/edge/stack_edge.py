@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from stackproof.catalog.records import StackMode
 from stackproof.edge import probe, process, wiring
 from stackproof.edge.places import Places
 from stackproof.errors import UsageError
@@ -17,6 +18,14 @@ from stackproof.recorder.settings import VARIABLE, Settings
 def places(cell: Cell) -> Places | None:
     """Where the edge of a cell will listen; None where the cell has none."""
     return process.free_places(wiring.with_own_address(cell)) if wiring.is_at_edge(cell) else None
+
+
+def prepare(
+    cell: Cell, *, environment: Mapping[str, str], say: Callable[[str], None], check: Callable[[], None]
+) -> None:
+    """Make what the edge of a cell runs on, if it has one, before it is shut off from every package index."""
+    if wiring.is_at_edge(cell) and cell.mode is StackMode.SERVER:
+        process.prepare(environment=environment, say=say, check=check)
 
 
 def start(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackproof.catalog.records import StackMode
+from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile, junit, testlog
 from stackproof.evidence.cell import write_result
@@ -108,6 +109,7 @@ class CellRun:
 
         Raises what `interpreter.choose` raises, and Interrupted.
         """
+        stack_edge.prepare(self._cell, environment=self._caller, say=self._screen.line, check=self._interrupts.check)
         needed = not self._plan.options.collect_only or self._cell.mode is StackMode.LIBRARY
         python = (
             interpreter.choose(
