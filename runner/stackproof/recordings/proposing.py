@@ -17,7 +17,7 @@ _BODY = "body.json."
 _INDEX = re.compile(r"\[\d+\]")
 _STEPS = re.compile(r"(?P<name>[^.\[\]]+)|\[(?P<index>\d+)\]")
 # In the order of how little they fold. What one does everywhere is proposed for the place of the difference only.
-_AT_A_PLACE = ("nulls", "floats", "long_decimals")
+_AT_A_PLACE = ("whole_floats", "nulls", "floats", "long_decimals")
 _AS_THEY_ARE = ("file_search", "bedrock", "project_id")
 
 

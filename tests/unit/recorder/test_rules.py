@@ -54,6 +54,12 @@ def test_other_text_in_a_tool_s_message_stays(text: str) -> None:
     assert _apply(value, "file_search") == value
 
 
+def test_a_whole_number_is_the_same_with_and_without_a_point() -> None:
+    value = {"temperature": 0.0, "n": [1.0, -0.0, 2, 0.5, True, "1.0"], "far": 1e300, "edge": 2.0**53}
+    folded = _apply(value, "whole_floats")
+    assert json.dumps(folded) == json.dumps({**value, "temperature": 0, "n": [1, 0, 2, 0.5, True, "1.0"]})
+
+
 def test_long_decimals_in_text_fold_and_short_ones_do_not() -> None:
     value = {"a": ["distance 0.41371, price 3.141, version 1.2.3", 0.41371], "b": {"c": "-12.00001e-5!"}}
     assert _apply(value, "long_decimals") == {
