@@ -12,17 +12,21 @@ from typing import Any
 SETUP = "ogx-ci"
 _OURS = Path(__file__).resolve().parent / "project"
 # What pytest has to find where it finds it in the checkout.
-_LINKED = ("conftest.py", "scripts", "src", "tests/__init__.py", "tests/integration")
+_LINKED = ("conftest.py", "scripts", "src", "tests")
 
 
 def make(folder: Path, *, checkout: Path) -> Path:
     """Make it, or make it anew; what runs and imports have left in it stays. Returns the folder."""
     shutil.copytree(_OURS, folder, dirs_exist_ok=True)
     for name in _LINKED:
-        link = folder / name
-        link.unlink(missing_ok=True)
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(checkout / name)
+        # Our own file of suites lies among OGX's tests, so that folder is one of links.
+        inside = sorted((checkout / name).iterdir()) if (folder / name).is_dir() else [checkout / name]
+        for path in inside:
+            if path.name == "__pycache__":
+                continue
+            link = folder / path.relative_to(checkout)
+            link.unlink(missing_ok=True)
+            link.symlink_to(path)
     return folder
 
 
