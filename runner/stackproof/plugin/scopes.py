@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stackproof.edge.announced import Announce
 from stackproof.recorder import install, scope
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.scope import Scope
@@ -19,8 +20,9 @@ SHARED_JOURNAL = "shared"
 class ScopeTracker:
     """Hooks that put scopes in force."""
 
-    def __init__(self, brain: Brain, worker: str) -> None:
+    def __init__(self, brain: Brain, worker: str, announce: Announce) -> None:
         self._brain = brain
+        self._announce = announce
         self._worker = worker
         self._attempts: dict[str, int] = {}
         self._item: pytest.Item | None = None
@@ -36,7 +38,7 @@ class ScopeTracker:
         # Counted for the run: when a worker dies, another one runs its test again.
         self._attempts[item.nodeid] = self._brain.ledger.attempt(item.nodeid)
         self._item = item
-        scope.set_process_scope(self.scope_of(item.nodeid))
+        self._in_force(self.scope_of(item.nodeid))
         return (yield from self._within(item))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -50,7 +52,7 @@ class ScopeTracker:
         try:
             return (yield from self._within(item))
         finally:
-            scope.set_process_scope(None)
+            self._in_force(None)
 
     def _within(self, item: pytest.Item) -> Generator[None, Any, Any]:
         with scope.use(self.scope_of(item.nodeid)):
@@ -71,12 +73,12 @@ class ScopeTracker:
         outer = scope.current()
         # Finalizers run last in, first out: this pair encloses what the fixture itself registers.
         fixturedef.addfinalizer(lambda: self._leave(self._item))
-        scope.set_process_scope(owner)
+        self._in_force(owner)
         try:
             with scope.use(owner):
                 return (yield)
         finally:
-            scope.set_process_scope(outer)
+            self._in_force(outer)
             fixturedef.addfinalizer(lambda: self._enter(owner))
 
     def _enter(self, owner: Scope) -> None:
@@ -84,12 +86,16 @@ class ScopeTracker:
             # The test with which a fixture ends is told what its teardown missed: the first one is over long since.
             owner = replace(owner, test_id=self._item.nodeid)
         scope.enter(owner)
-        scope.set_process_scope(owner)
+        self._in_force(owner)
 
     def _leave(self, item: pytest.Item | None) -> None:
         inner = self.scope_of(item.nodeid) if item is not None else None
         scope.enter(inner)
-        scope.set_process_scope(inner)
+        self._in_force(inner)
+
+    def _in_force(self, owner: Scope | None) -> None:
+        scope.set_process_scope(owner)
+        self._announce(owner)
 
 
 class Suspender:

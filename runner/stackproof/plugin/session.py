@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stackproof.errors import ExitCode, StackproofError
-from stackproof.plugin import debugging, keeping, opening, tally
+from stackproof.plugin import at_edge, debugging, keeping, opening, tally
 from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
@@ -48,7 +48,7 @@ class PluginSession:
         except UnsupportedVersionError as error:
             swap(self._outer)
             raise StackproofError(str(error), hint="upgrade it in the environment of the tests") from error
-        self._tracker = ScopeTracker(self._brain, self._worker)
+        self._tracker = ScopeTracker(self._brain, self._worker, at_edge.announcing(opened.cell_dir, self._worker))
         self._keeper = Keeper(self._brain, self._tracker)
         self._journal = None if self._worker else Journal(opened.cell_dir / "tests.jsonl")
         if self._journal is not None:
@@ -73,6 +73,7 @@ class PluginSession:
 
     def register(self) -> None:
         """Put the hooks and the way to the stack in place."""
+        at_edge.refuse_parallel(self._config, self._opened.cell_dir)
         self._config.stash[STACK_KEY] = self._stack
         register = self._config.pluginmanager.register
         register(self._tracker, "stackproof-scopes")
