@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import time
-import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 _LIMIT = 1800.0
 

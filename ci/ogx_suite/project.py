@@ -20,7 +20,8 @@ def make(folder: Path, *, checkout: Path) -> Path:
     shutil.copytree(_OURS, folder, dirs_exist_ok=True)
     for name in _LINKED:
         # Our own file of suites lies among OGX's tests, so that folder is one of links.
-        inside = sorted((checkout / name).iterdir()) if (folder / name).is_dir() else [checkout / name]
+        ours = (folder / name).is_dir() and not (folder / name).is_symlink()
+        inside = sorted((checkout / name).iterdir()) if ours else [checkout / name]
         for path in inside:
             if path.name == "__pycache__":
                 continue

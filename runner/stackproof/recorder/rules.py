@@ -7,9 +7,9 @@ itself is the whole body.
 
 `query` leaves parameters out of the URL's query, by their names in `parameters`.
 
-Two rules fold nothing, and name an `endpoint` (`GET /batches/*`: method and path, `*` for one step). `poll` with `repeat:
-last`: requests to it get the last recorded answer again when they are asked more often than was recorded. `shared`: a
-request to it that has no recording in its scope is answered by one that belongs to no test.
+Two rules fold nothing, and name an `endpoint` (`GET /batches/*`: method and path, `*` for one step). `poll` with
+`repeat: last`: requests to it get the last recorded answer again when they are asked more often than was recorded.
+`shared`: a request to it that has no recording in its scope is answered by one that belongs to no test.
 """
 
 from __future__ import annotations

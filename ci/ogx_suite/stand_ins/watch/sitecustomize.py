@@ -4,7 +4,7 @@ import os
 import sys
 
 _PATH = os.environ.get("OGX_SUITE_SOCKETS")
-_HERE = ("localhost", "127.", "::1", "0.0.0.0", "::ffff:127.")
+_HERE = ("localhost", "127.", "::1", "0.0.0.0", "::ffff:127.")  # noqa: S104 - a name to compare with, and where OGX looks for Ollama
 
 
 def _watch(event, arguments):
