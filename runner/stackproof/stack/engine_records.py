@@ -33,9 +33,9 @@ class ContainerSpec:
     """A container to be made. environment holds nothing secret: `docker inspect` shows it.
 
     entrypoint: in front of the command; None for the image's own, nothing at all where it is empty.
-    network: its only one. publish: ports that get one on the machine, chosen by the engine, at its address
-    `publish_at`. hosts: addresses of others by the names that it calls them by. tmpfs: folders in memory. capabilities:
-    rights of root in it beside the usual ones (`NET_ADMIN`).
+    network: its only one, `container:ID` for that of another container. publish: ports that get one on the machine,
+    chosen by the engine, at its address `publish_at`. hosts: addresses of others by the names that it calls them by.
+    tmpfs: folders in memory. capabilities: rights of root in it beside the usual ones (`NET_ADMIN`).
     """
 
     name: str

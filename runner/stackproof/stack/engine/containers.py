@@ -27,8 +27,8 @@ class Containers(Calls):
             init=True,
         )
         networking = None
-        # Podman takes no endpoint in a network that is none.
-        if spec.network is not None and spec.network != "none":
+        # Who is in another's network has no endpoint of its own, and Podman takes none in a network that is none.
+        if spec.network is not None and spec.network != "none" and not spec.network.startswith("container:"):
             attached = client.create_endpoint_config(aliases=list(spec.aliases) or None)
             networking = client.create_networking_config({spec.network: attached})  # type: ignore[arg-type]
         entrypoint, command = spec.entrypoint, spec.command
