@@ -17,13 +17,14 @@ from typing import assert_never
 
 from stackproof.catalog.records import BesideSpec, Until
 from stackproof.errors import DockerError, StackStartError, UsageError
-from stackproof.stack import answering, enter, image, labels
-from stackproof.stack.container import Container, command_inside, no_names
+from stackproof.stack import answering, bridge, enter, image, labels, seen
+from stackproof.stack.container import Container, command_inside
 from stackproof.stack.engine_records import ContainerSpec
 from stackproof.stack.place import Place
 from stackproof.stack.process import last_lines, shown
 from stackproof.stack.readiness import wait_ready
 from stackproof.stack.stack_died import StackDiedError
+from stackproof.stack.way_out import WayOut
 
 _STEP = 0.05
 _GIVEN = f"{enter.FOLDER}/given"
@@ -73,10 +74,21 @@ def start(
         image.prepare(where.engine, spec, base=None, environment=environment, say=say, check=check)[0] for spec in specs
     ]
     provided: dict[str, str] = {}
+    stack, way_out = where, WayOut(where, say, check)
     for spec, tag in zip(specs, images, strict=True):
         given = {name: _filled(spec, name, text, {**variables, **provided}) for name, text in spec.env.items()}
         address = undo.enter_context(
-            _running(spec, replace(where, image=tag), given, cell_dir=cell_dir, timeout=timeout, say=say, check=check)
+            _running(
+                spec,
+                replace(where, image=tag),
+                given,
+                stack=stack,
+                way_out=way_out,
+                cell_dir=cell_dir,
+                timeout=timeout,
+                say=say,
+                check=check,
+            )
         )
         if address is not None:
             where = replace(where, hosts={**where.hosts, spec.name: address})
@@ -94,6 +106,8 @@ def _running(
     where: Place,
     given: Mapping[str, str],
     *,
+    stack: Place,
+    way_out: WayOut,
     cell_dir: Path,
     timeout: float | None,
     say: Callable[[str], None],
@@ -101,10 +115,9 @@ def _running(
 ) -> Iterator[str | None]:
     """One of them, ready, for as long as the context lasts; gives its address, None for one that has completed.
 
-    StackDiedError when it has ended by itself since.
+    stack: the place with the stack's image, whose Python does what this one's image cannot. StackDiedError when it has
+    ended by itself since.
     """
-    folder = cell_dir / "beside"
-    folder.mkdir(exist_ok=True)
     log = cell_dir / f"{spec.name}.log"
     container = Container(
         where.engine,
@@ -117,13 +130,14 @@ def _running(
             network=where.network,
             aliases=(spec.name,),
             hosts=where.hosts,
-            mounts=no_names(folder, where),
             tmpfs=(enter.FOLDER, *spec.memory),
         ),
         name=spec.name,
         log=log,
     )
     with _gone_afterwards(container):
+        container.launch()
+        way_out.close(container)
         _give(container, given, where)
         limit = spec.readiness.timeout if timeout is None else timeout
         match spec.until:
@@ -131,9 +145,9 @@ def _running(
                 _completed(container, limit, check)
                 address = None
             case Until.HEALTHY:
-                # One that has ended has no address; the wait says how it ended.
-                address = container.address(where.network) or spec.name
-                _healthy(container, spec, where, address=address, limit=limit, check=check)
+                address = container.address(where.network)
+                with _called(spec, stack, address, cell_dir=cell_dir, say=say) as at:
+                    _healthy(container, spec, where, at=at, limit=limit, check=check)
             case _:
                 assert_never(spec.until)
         what = "completed" if address is None else "ready"
@@ -161,10 +175,9 @@ def _gone_afterwards(container: Container) -> Iterator[None]:
 
 def _give(container: Container, given: Mapping[str, str], where: Place) -> None:
     text = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in given.items())
-    started = container.launch()
     code = 1
     with suppress(DockerError):  # it has ended already: the wait says how
-        code = where.engine.run_inside(started, ["sh", "-c", _GIVE, _GIVEN], given=text.encode())
+        code = where.engine.run_inside(container.id, ["sh", "-c", _GIVE, _GIVEN], given=text.encode())
     if code != 0 and not container.ends():
         raise StackStartError(
             f"{container.name} did not take its variables: `sh` in it exited with code {code}",
@@ -172,15 +185,32 @@ def _give(container: Container, given: Mapping[str, str], where: Place) -> None:
         )
 
 
+@contextmanager
+def _called(
+    spec: BesideSpec, stack: Place, address: str | None, *, cell_dir: Path, say: Callable[[str], None]
+) -> Iterator[str]:
+    """Where this machine asks one over HTTP whether it is ready: host:port."""
+    # One that has ended has no address; the wait says how it ended.
+    at = f"{address or spec.name}:{spec.docker.port}"
+    if spec.asked or address is None or seen.reached(stack, address, spec.docker.port):
+        yield at
+        return
+    guest = cell_dir / "beside"
+    guest.mkdir(exist_ok=True)
+    say(f"{spec.name}'s address, {address}, cannot be reached from here: until it is ready a container leads to it")
+    with bridge.across(stack, at, python=stack.python, guest=guest, name=f"way-{spec.name}") as led:
+        yield led
+
+
 def _healthy(
-    container: Container, spec: BesideSpec, where: Place, *, address: str, limit: float, check: Callable[[], None]
+    container: Container, spec: BesideSpec, where: Place, *, at: str, limit: float, check: Callable[[], None]
 ) -> None:
     if spec.asked:
         answering.wait(container, spec.asked, where.engine, limit, check)
         return
     wait_ready(
         process=container,
-        url=f"http://{address}:{spec.docker.port}{spec.readiness.path}",
+        url=f"http://{at}{spec.readiness.path}",
         readiness=spec.readiness,
         timeout=limit,
         run_id="",

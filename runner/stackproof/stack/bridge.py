@@ -1,4 +1,4 @@
-"""A container that hands connections on to a stack whose own address cannot be reached from this machine."""
+"""A container that hands connections on to one whose own address cannot be reached from this machine."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ _STEP = 0.05
 
 
 @contextmanager
-def across(where: Place, target: str, *, python: str, guest: Path) -> Iterator[str]:
+def across(where: Place, target: str, *, python: str, guest: Path, name: str = "way") -> Iterator[str]:
     """A way to `target`, host:port in the network of `where`, for as long as the context lasts; yields host:port here.
 
     It is in that network and in the engine's default one, where a port can be published; the stack's image and its
-    Python run it. guest: a folder for its program. DockerError when the engine gives it no port.
+    Python run it. guest: a folder for its program. name: what it is called among the containers of its run. DockerError
+    when the engine gives it no port.
     """
     engine, sharing = where.engine, where.sharing
     program = guest / Path(pump.__file__).name
     copyfile(pump.__file__, program)
     spec = ContainerSpec(
-        name=where.name("way"),
+        name=where.name(name),
         image=where.image,
         entrypoint=(),
         command=(python, str(program.absolute()), f"0.0.0.0:{_PORT}", target),
@@ -51,25 +52,24 @@ def across(where: Place, target: str, *, python: str, guest: Path) -> Iterator[s
         if where.internal:
             # Only now: Podman with CNI plugins leads a port to whichever network it has set up first.
             engine.attach(where.network, container)
-        yield f"{sharing.machine}:{_published(where, container)}"
+        yield f"{sharing.machine}:{_published(where, container, target)}"
     finally:
         engine.remove(spec.name)
 
 
-def _published(where: Place, container: str) -> int:
+def _published(where: Place, container: str, target: str) -> int:
     deadline = time.monotonic() + _WITHIN
     while (state := where.engine.state(container)) is not None and state.code is None:
         if _PORT in state.ports:
             return state.ports[_PORT]
         if time.monotonic() > deadline:
             raise DockerError(
-                f"the engine at {where.engine.endpoint} published no port for the way to the stack "
-                f"within {_WITHIN:g} s",
+                f"the engine at {where.engine.endpoint} published no port for the way to {target} within {_WITHIN:g} s",
                 hint="the engine's own log says more (`journalctl -u docker`)",
             )
         time.sleep(_STEP)
     said = b"".join(where.engine.logs(container, follow=False)).decode("utf-8", "replace").strip()
     raise DockerError(
-        "the container that leads to the stack has ended" + (f": {said.splitlines()[-1]}" if said else ""),
+        f"the container that leads to {target} has ended" + (f": {said.splitlines()[-1]}" if said else ""),
         hint="its image needs a Python of version 3.11 or newer",
     )

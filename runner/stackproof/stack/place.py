@@ -29,7 +29,7 @@ class Place:
     """An engine, the image of a stack, and the network for its containers.
 
     internal: nothing gets out of it. gateway: this machine's address in it, where containers can call it. hosts: the
-    addresses of what runs beside the stack, by name.
+    addresses of what runs beside the stack, by name. python: that of the image.
     """
 
     engine: Engine
@@ -42,6 +42,7 @@ class Place:
     undo: ExitStack
     sharing: Sharing
     hosts: Mapping[str, str] = field(default_factory=dict)
+    python: str = "python3"
 
     def name(self, what: str) -> str:
         """A name for a container that no other run can have."""
@@ -126,6 +127,7 @@ def opened(
             token=token,
             undo=inner,
             sharing=shared,
+            python="python3" if stack.docker is None else stack.docker.python,
         )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.run.docker.neighbours import Beside, PlaceOf
 
+from stackproof import catalog
 from stackproof.errors import DockerError
 from stackproof.stack import engine as engines
-from stackproof.stack import sweep
+from stackproof.stack import forwarder, place, ports, sharing, sweep
 from stackproof.stack.engine import Engine
 
 if TYPE_CHECKING:
@@ -112,3 +115,49 @@ def contained(project: Project, engine: Engine) -> Iterator[Callable[..., str]]:
     for name in made:
         for image in engine.images_of(name):
             engine.remove_image(image)
+
+
+@pytest.fixture
+def beside(project: Project) -> Beside:
+    """Adds a container that the setup needs, from the base image as it is."""
+    names: list[str] = []
+
+    def add(name: str, **more: object) -> None:
+        names.append(name)
+        folder = project.root / "stacks" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = {"description": "d", "docker": {"image": os.environ[BASE]}, **more}
+        (folder / "container.yaml").write_text(json.dumps(spec))
+        (project.root / "stacks" / "setups.yaml").write_text(
+            json.dumps({"local": {"description": "d", "env": {"TOKEN": ""}, "containers": names}})
+        )
+
+    return add
+
+
+@pytest.fixture
+def place_of(project: Project, contained: Callable[..., str]) -> PlaceOf:
+    """A network and the image of a stack, without the stack."""
+    contained("shop")
+    stack = catalog.load(project.root).stack("shop")
+    return lambda: place.opened(
+        stack,
+        run_id="broken",
+        owner=os.getpid(),
+        internal=True,
+        environment=os.environ,
+        without="",
+        say=lambda _: None,
+        check=lambda: None,
+    )
+
+
+@pytest.fixture
+def far(project: Project, engine: Engine) -> Iterator[None]:
+    """Runs of the project find the engine at a TCP port, and share nothing with it."""
+    assert engine.endpoint.socket is not None
+    port = ports.free_port()
+    with forwarder.forwarding(f"127.0.0.1:{port}", str(engine.endpoint.socket)):
+        project.environ["DOCKER_HOST"] = f"tcp://127.0.0.1:{port}"
+        project.environ[sharing.VARIABLE] = "copy"
+        yield

@@ -18,7 +18,7 @@ import pytest
 
 from stackproof.catalog.stacks import load_stack
 from stackproof.errors import DockerError
-from stackproof.stack import container, forwarder, labels, luggage, place, ports, sharing, sweep
+from stackproof.stack import container, labels, luggage, place, sharing, sweep
 from stackproof.stack import engine as engines
 from stackproof.stack.engine import Engine
 
@@ -49,17 +49,6 @@ WAY_OUT = """
             body = json.dumps([said, time.monotonic() - began]).encode()
 """
 WRITES = "open(os.environ['STACKPROOF_RUN_DIR'] + '/written', 'w').write('by the stack')"
-
-
-@pytest.fixture
-def far(project: Project, engine: Engine) -> Iterator[None]:
-    """Runs of the project find the engine at a TCP port, and share nothing with it."""
-    assert engine.endpoint.socket is not None
-    port = ports.free_port()
-    with forwarder.forwarding(f"127.0.0.1:{port}", str(engine.endpoint.socket)):
-        project.environ["DOCKER_HOST"] = f"tcp://127.0.0.1:{port}"
-        project.environ[sharing.VARIABLE] = "copy"
-        yield
 
 
 def outcomes(project: Project) -> dict[str, str]:

@@ -6,62 +6,26 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 from psycopg import conninfo
+from tests.e2e.run.docker.neighbours import ASK, JOB, PASSED_ON, SERVICE, Beside, PlaceOf, script, start_beside
 
 from stackproof import catalog
-from stackproof.catalog.records import BesideSpec
 from stackproof.errors import DockerError, StackproofError, StackStartError
-from stackproof.stack import beside as containers
 from stackproof.stack import engine as engines
-from stackproof.stack import labels, place, sweep
+from stackproof.stack import labels, sweep
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import Owned
-from stackproof.stack.place import Place
 
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
 Add = Callable[..., str]
-Beside = Callable[..., None]
-PlaceOf = Callable[[], AbstractContextManager[Place]]
-
-ASK = """
-import json, os, urllib.request
-
-def ask(path):
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=20) as answer:
-        return answer.read().decode()
-"""
-SERVE = """
-import http.server, os, pathlib, sys
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(os.environ.get("SAYS", "").encode())
-
-    def log_message(self, *args):
-        print(self.path, flush=True)
-
-http.server.ThreadingHTTPServer(("0.0.0.0", 8000), Handler).serve_forever()
-"""
-SERVICE = {"command": ["python3", "-c", SERVE], "ready": {"path": "/"}}
-JOB = {"until": "completed"}
-# What a stack asks of the container beside it, by Python's own sockets.
-PASSED_ON = """
-        if self.path.startswith("/beside/"):
-            import urllib.request
-            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            body = opener.open(os.environ["FIRST_URL"], timeout=5).read()
-"""
 SLOW = """
 import pathlib, time
 def test_one(): pass
@@ -69,28 +33,6 @@ def test_two():
     pathlib.Path("in-two").touch()
     time.sleep(60)
 """
-
-
-@pytest.fixture
-def beside(project: Project) -> Beside:
-    """Adds a container that the setup needs, from the base image as it is."""
-    names: list[str] = []
-
-    def add(name: str, **more: object) -> None:
-        names.append(name)
-        folder = project.root / "stacks" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        spec = {"description": "d", "docker": {"image": os.environ["STACKPROOF_DOCKER_BASE"]}, **more}
-        (folder / "container.yaml").write_text(json.dumps(spec))
-        (project.root / "stacks" / "setups.yaml").write_text(
-            json.dumps({"local": {"description": "d", "env": {"TOKEN": ""}, "containers": names}})
-        )
-
-    return add
-
-
-def script(text: str) -> dict[str, object]:
-    return {"command": ["sh", "-c", text]}
 
 
 def ours(engine: Engine) -> list[Owned]:
@@ -103,40 +45,6 @@ def nothing_of_ours_left(engine: Engine) -> Iterator[None]:
     """Fail a test that leaves something of its own on the engine."""
     yield
     assert ours(engine) == []
-
-
-@pytest.fixture
-def place_of(project: Project, contained: Add) -> PlaceOf:
-    """A network and the image of a stack, without the stack."""
-    contained("shop")
-    stack = catalog.load(project.root).stack("shop")
-    return lambda: place.opened(
-        stack,
-        run_id="broken",
-        owner=os.getpid(),
-        internal=True,
-        environment=os.environ,
-        without="",
-        say=lambda _: None,
-        check=lambda: None,
-    )
-
-
-def start_beside(
-    specs: list[BesideSpec], where: Place, undo: ExitStack, project: Project, variables: Mapping[str, str] | None = None
-) -> containers.Beside:
-    (project.root / "cell").mkdir()
-    return containers.start(
-        specs,
-        where,
-        undo,
-        variables=variables or {},
-        cell_dir=project.root / "cell",
-        timeout=20,
-        environment=os.environ,
-        say=lambda _: None,
-        check=lambda: None,
-    )
 
 
 def log(project: Project, name: str) -> str:
@@ -214,10 +122,13 @@ def test_what_is_not_ready_says_how(
 
 
 class Breaking:
-    """An engine that fails at the second call of a kind, before it did what it was asked or after (`lost`)."""
+    """An engine that fails at one call of a kind, before it did what it was asked or after (`lost`).
 
-    def __init__(self, engine: Engine, step: str, *, lost: bool) -> None:
-        self._engine, self._step, self._lost = engine, step, lost
+    Each container beside a stack has another in its network for a moment: the second call may be about that one.
+    """
+
+    def __init__(self, engine: Engine, step: str, *, number: int, lost: bool) -> None:
+        self._engine, self._step, self._number, self._lost = engine, step, number, lost
         self.called = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -227,7 +138,7 @@ class Breaking:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.called += 1
-            if self.called != 2:
+            if self.called != self._number:
                 return found(*args, **kwargs)
             if self._lost:
                 found(*args, **kwargs)
@@ -240,17 +151,20 @@ class Breaking:
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["not-done", "answer-lost"])
-@pytest.mark.parametrize("step", ["create", "start", "run_inside", "state"])
-def test_an_engine_that_fails_at_any_step_of_the_second_leaves_nothing(  # noqa: PLR0917 - fixtures
+@pytest.mark.parametrize(
+    ("step", "number"), [("create", 2), ("create", 3), ("start", 2), ("start", 3), ("run_inside", 2), ("state", 2)]
+)
+def test_an_engine_that_fails_at_any_step_leaves_nothing(  # noqa: PLR0917 - fixtures
     project: Project,
     beside: Beside,
     engine: Engine,
     place_of: PlaceOf,
     monkeypatch: pytest.MonkeyPatch,
     step: str,
+    number: int,
     lost: bool,
 ) -> None:
-    broken = Breaking(engine, step, lost=lost)
+    broken = Breaking(engine, step, number=number, lost=lost)
     monkeypatch.setattr(engines, "connect", lambda *_, **__: broken)
     for name in ("first", "second"):
         beside(name, ready={"command": ["true"]}, **script("exec sleep 60"))
@@ -258,28 +172,34 @@ def test_an_engine_that_fails_at_any_step_of_the_second_leaves_nothing(  # noqa:
     said = ""
     try:
         with place_of() as where, ExitStack() as undo:
-            started = start_beside([known.container("first"), known.container("second")], where, undo, project)
+            started = start_beside([known.container("first"), known.container("second")], where, undo, project.root)
             assert set(started.where.hosts) == {"first", "second"}
     except StackproofError as error:
         said = error.message
-    assert broken.called >= 2
+    assert broken.called >= number
     # The one that asks whether it is ready asks again.
     assert said in ("", f"the engine broke at {step}"), said
     assert ours(engine) == []
 
 
-@pytest.mark.parametrize("step", ["stop", "remove"])
+@pytest.mark.parametrize(("step", "number"), [("stop", 2), ("remove", 2), ("remove", 3)])
 def test_an_engine_that_fails_while_everything_is_torn_down_does_not_hide_why(  # noqa: PLR0917 - fixtures
-    project: Project, beside: Beside, engine: Engine, place_of: PlaceOf, monkeypatch: pytest.MonkeyPatch, step: str
+    project: Project,
+    beside: Beside,
+    engine: Engine,
+    place_of: PlaceOf,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    number: int,
 ) -> None:
-    broken = Breaking(engine, step, lost=False)
+    broken = Breaking(engine, step, number=number, lost=False)
     monkeypatch.setattr(engines, "connect", lambda *_, **__: broken)
     beside("first", ready={"command": ["true"]}, **script("exec sleep 60"))
     beside("second", **JOB, **script("exit 3"))
     known = catalog.load(project.root)
     with pytest.raises(StackStartError, match="second exited with code 3"), place_of() as where, ExitStack() as undo:
-        start_beside([known.container("first"), known.container("second")], where, undo, project)
-    assert broken.called >= 2
+        start_beside([known.container("first"), known.container("second")], where, undo, project.root)
+    assert broken.called >= number
     assert ours(engine) == []
 
 
@@ -366,7 +286,7 @@ def test_the_database_that_comes_with_it_is_empty_and_asks_for_its_password(
     secret = 'pw \'of "nobody" 7f3c2a91'
     given = {"POSTGRES_DB": 'a "name"', "POSTGRES_USER": "some one", "POSTGRES_PASSWORD": secret}
     with place_of() as where, ExitStack() as undo:
-        started = start_beside([postgres], where, undo, project, given)
+        started = start_beside([postgres], where, undo, project.root, variables=given)
         assert started.provided == {"POSTGRES_HOST": "postgres", "POSTGRES_PORT": "5432"}
         where_it_is = conninfo.make_conninfo(
             host=started.where.hosts["postgres"], dbname='a "name"', user="some one", connect_timeout=10
