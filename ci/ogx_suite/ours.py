@@ -21,7 +21,7 @@ _MODELS = (
 def run(
     suite: Suite, *, checkout: Path, project: Path, python: Path, environment: Mapping[str, str], folder: Path
 ) -> measured.Measured:
-    """Run it. An OGX setup is variables, which its server gets, and models, which pytest gets by options of OGX's own."""
+    """Run it. A setup of OGX is variables, which its server gets, and models, which its pytest options name."""
     variables = _variables(suite, checkout=checkout, python=python, environment=environment)
     words = [str(python), "-m", "stackproof", "run", "--suite", suite.name, "--pattern", _LEFT_OUT]
     for name, value in variables.items():

@@ -26,7 +26,8 @@ def make(folder: Path, *, checkout: Path) -> Path:
             if path.name == "__pycache__":
                 continue
             link = folder / path.relative_to(checkout)
-            link.unlink(missing_ok=True)
+            if link.is_symlink():  # nothing else is ever taken away
+                link.unlink()
             link.symlink_to(path)
     return folder
 
