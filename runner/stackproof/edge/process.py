@@ -14,7 +14,7 @@ from stackproof.edge.places import Places
 from stackproof.errors import StackStartError
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack import ports, service
-from stackproof.stack.process import Process
+from stackproof.stack.process import Process, last_lines
 from stackproof.stack.readiness import wait_ready
 
 NAME = "edge"
@@ -26,11 +26,12 @@ REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunningEdge:
-    """An edge that answers."""
+    """An edge that answers. require: raises StackStartError once it has ended by itself."""
 
     places: Places
     log: Path | None
     started_in: float
+    require: Callable[[], None]
 
 
 def prepare(*, environment: Mapping[str, str], say: Callable[[str], None], check: Callable[[], None]) -> Path:
@@ -90,6 +91,12 @@ def running(
         cwd=folder,
         log=log,
     )
+
+    def require() -> None:
+        if process.poll() is not None:
+            hint = last_lines(log, process.tail()) if log is not None else None
+            raise StackStartError(f"the edge {process.ending()} by itself", hint=hint)
+
     try:
         process.start()
         took = wait_ready(
@@ -101,8 +108,7 @@ def running(
             marks=None,
             check=check,
         )
-        yield RunningEdge(places=where, log=log, started_in=took)
-        if process.poll() is not None:
-            raise StackStartError(f"the edge {process.ending()} while the tests ran", hint="\n".join(process.tail()))
+        yield RunningEdge(places=where, log=log, started_in=took, require=require)
+        require()
     finally:
         process.stop()
