@@ -157,7 +157,8 @@ OPTIONS: tuple[Option, ...] = (
         kind=Kind.TEXT,
         group=Group.CALLS,
         metavar="NAME",
-        help="Start this provider service for a record or live run, and let the setup's providers mean it.",
+        help="Start this provider service for a record or live run, and let the setup's providers mean it; "
+        "docker:NAME: in a container.",
     ),
     Option(
         name="record_errors",

@@ -31,7 +31,8 @@ def lines(plan: Plan) -> Iterator[str]:
         if cell.containers:
             yield f"  beside {', '.join(spec.name for spec in cell.containers)}, in containers of their own"
         if cell.service is not None:
-            yield f"  calls  go to {cell.service.server}, started for this run"
+            inside = ", in a container" if cell.service.contained is not None else ""
+            yield f"  calls  go to {cell.service.server}, started for this run{inside}"
         if cell.inference_mode is not Mode.LIVE:
             yield f"  {_direction(cell.inference_mode)}  {_recordings(plan, cell)}"
 

@@ -1,8 +1,8 @@
 """The provider service `llama-cpp`: real llama.cpp servers behind one URL, until SIGTERM or SIGINT.
 
-    python serve.py --port PORT --cache FOLDER
+    python serve.py [--host ADDRESS] --port PORT --cache FOLDER
 
-The base URL for clients is http://127.0.0.1:PORT/v1; GET /health answers 200 when every model is loaded. Exit codes:
+The base URL for clients is http://ADDRESS:PORT/v1; GET /health answers 200 when every model is loaded. Exit codes:
 0 after a signal, 1 when a model or a server failed, 2 for wrong arguments or a port that is taken.
 """
 
@@ -55,6 +55,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str]) -> int:
         prog="serve.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--port", type=int, required=True, help="0: the kernel picks one, the `ready` line names it")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at; in a container 0.0.0.0")
     parser.add_argument("--cache", type=Path, required=True, help="folder for the model files")
     parser.add_argument(
         "--api-key",
@@ -64,7 +65,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     given = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the event loop has its own handlers
     try:
-        with _bound(given.port) as listener:
+        with _bound(given.host, given.port) as listener:
             models = prepare(given.cache.absolute())
             asyncio.run(_serve(listener, models, given.api_key, environ))
     except KeyboardInterrupt:
@@ -82,14 +83,14 @@ def main(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 @contextlib.contextmanager
-def _bound(port: int) -> Iterator[socket.socket]:
+def _bound(host: str, port: int) -> Iterator[socket.socket]:
     """The port, taken but not yet listening: a port that is taken is known before anything is downloaded."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(("127.0.0.1", port))
+            listener.bind((host, port))
         except OSError as error:
-            raise PortError(f"port {port} on 127.0.0.1 cannot be had: {error.strerror}.") from error
+            raise PortError(f"port {port} on {host} cannot be had: {error.strerror}.") from error
         yield listener
 
 
@@ -102,7 +103,7 @@ async def _serve(
     front = Front(api_key=api_key)
     with _children(models, api_key, environ) as children:
         server = await asyncio.start_server(front, sock=listener, limit=MAX_HEAD)
-        work = asyncio.ensure_future(_watch(front, children, listener.getsockname()[1]))
+        work = asyncio.ensure_future(_watch(front, children, listener.getsockname()))
         stop = asyncio.ensure_future(stopped.wait())
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -114,8 +115,9 @@ async def _serve(
             stop.cancel()
 
 
-async def _watch(front: Front, children: Sequence[Child], port: int) -> None:
+async def _watch(front: Front, children: Sequence[Child], address: tuple[str, int]) -> None:
     """Open the front when all servers have reported; raise ServiceError when one of them ends."""
+    host, port = address
     reports = [await _reader(child.report) for child in children]
     ports = {}
     try:
@@ -128,7 +130,7 @@ async def _watch(front: Front, children: Sequence[Child], port: int) -> None:
     except TimeoutError as error:
         raise ServiceError(f"the models were not loaded within {_LOAD_DEADLINE:.0f} s.") from error
     front.upstreams = Upstreams(ports=ports, default=children[0].model.alias)
-    print(f"llama-cpp: ready at http://127.0.0.1:{port}/v1 with {', '.join(ports)}", flush=True)
+    print(f"llama-cpp: ready at http://{host}:{port}/v1 with {', '.join(ports)}", flush=True)
     ends = {asyncio.ensure_future(report.read()): child for child, report in zip(children, reports, strict=True)}
     done, rest = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     for task in rest:

@@ -308,7 +308,7 @@ class Catalog:
         """The provider service of that name, or of `docker:NAME` in a container; UsageError with the nearest name."""
         mode, colon, rest = name.rpartition(":")
         if colon and mode != StackMode.DOCKER:
-            raise unknown("service mode", mode, [StackMode.DOCKER], where=where)
+            raise unknown("service mode", mode, [StackMode.DOCKER.value], where=where)
         found = _look_up(self.services, "service", rest, where)
         if not colon:
             return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 from stackproof.catalog.records import ServiceImage, ServiceSpec
-from stackproof.catalog.stacks import existing, readiness
+from stackproof.catalog.stacks import docker, existing, readiness
 from stackproof.catalog.yaml_source import Section, plain, read
 
 
@@ -18,11 +19,14 @@ def load_service(path: Path, *, shown: str) -> ServiceSpec:
     )
     requirements = section.text("requirements")
     command = section.texts("command")
-    image = _image(section)
+    image = _image(section, path.parent)
     if not command and image is None:
         section.fail(f"{section.what} lacks 'command'", key="command")
-    if image is not None and (command or requirements):
-        section.fail(f"{section.what} has an image: 'command' and 'requirements' are not for it", key="docker")
+    if requirements and not command:
+        section.fail(
+            f"{section.what} has 'requirements' and no 'command' that needs them; those of its image are in 'docker'",
+            key="requirements",
+        )
     return ServiceSpec(
         name=name,
         description=section.required_text("description"),
@@ -39,20 +43,19 @@ def load_service(path: Path, *, shown: str) -> ServiceSpec:
     )
 
 
-def _image(section: Section) -> ServiceImage | None:
+def _image(section: Section, folder: Path) -> ServiceImage | None:
     inner = section.section("docker", f"'docker' of {section.what}")
-    if inner is None:
+    spec = docker(section, folder, more=("env", "cache", "pull", "unpacked"))
+    if inner is None or spec is None:
         return None
-    inner.only("image", "port", "env", "cache", "pull")
-    port = inner.integer("port", minimum=1)
-    if port is None:
+    if inner.integer("port", minimum=1) is None:
         inner.fail(f"{inner.what} lacks 'port', where it listens inside", key="docker")
     return ServiceImage(
-        image=inner.required_text("image"),
-        port=port,
+        **{item.name: getattr(spec, item.name) for item in fields(spec)},
         env=inner.text_map("env"),
         cache=inner.text("cache"),
         pull=inner.texts("pull"),
+        unpacked=tuple(existing(inner, "unpacked", item, folder) for item in inner.texts("unpacked")),
     )
 
 

@@ -40,7 +40,9 @@ def stacks(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> No
     rows = [
         (", ".join(f"{mode}:{spec.name}" for mode in spec.modes), spec.description) for spec in catalog.stacks.values()
     ]
-    rows += [(f"service {spec.name}", spec.description) for spec in catalog.services.values()]
+    for service in catalog.services.values():
+        also = f", docker:{service.name}" if service.docker is not None and service.contained is None else ""
+        rows.append((f"service {service.name}{also}", service.description))
     rows += [(f"container {spec.name}", spec.description) for spec in catalog.containers.values()]
     console.table(rows, head=("stack", "description"), environ=environ)
 

@@ -6,14 +6,19 @@ import hashlib
 import io
 import os
 import tarfile
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import IO, assert_never
 
-from stackproof.catalog.records import BesideSpec, DockerSpec, StackSpec
+from stackproof.catalog.records import BesideSpec, DockerSpec, ServiceImage, ServiceSpec, StackSpec
 from stackproof.errors import DockerError, UsageError
 from stackproof.stack import labels, wheelhouse
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ImageFacts
+
+Built = StackSpec | BesideSpec | ServiceSpec
+"""Whatever has a `docker` section."""
 
 _IGNORED = ("__pycache__", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 _WHEELS = "wheels"
@@ -21,7 +26,7 @@ _WHEELS = "wheels"
 
 def prepare(
     engine: Engine,
-    stack: StackSpec | BesideSpec,
+    stack: Built,
     *,
     base: str | None,
     with_tests: bool = False,
@@ -37,14 +42,15 @@ def prepare(
     """
     spec = stack.docker
     if spec is None:
-        raise UsageError(f"stack {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
+        raise UsageError(f"{_kind(stack)} {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
     if spec.image is not None:
         return spec.image, _there(engine, spec.image, stack)
     start_from = base or spec.base
     found = _there(engine, start_from, stack, base=True)
     asked = _requirements(stack, spec, with_tests=with_tests)
     kind = f"{stack.name}-tests" if with_tests else stack.name
-    tag = f"stackproof/{kind}:{_digest(stack, spec, found, asked)}"
+    alone = b"".join(path.read_bytes() for path in spec.unpacked) if isinstance(spec, ServiceImage) else b""
+    tag = f"stackproof/{kind}:{_digest(stack, spec, found, asked + alone)}"
     ready = engine.image(tag)
     if ready is not None:
         return tag, ready
@@ -52,8 +58,8 @@ def prepare(
     wheels = None
     if asked:
         target = wheelhouse.target_of(engine, found.id)
-        wheels = wheelhouse.prepare(asked, target, environment=environment, say=say, check=check)
-    with io.BytesIO() as context:
+        wheels = wheelhouse.prepare(asked, target, alone=alone, environment=environment, say=say, check=check)
+    with tempfile.TemporaryFile() as context:
         _pack(context, stack, spec, wheels, asked)
         context.seek(0)
         for line in engine.build(
@@ -64,24 +70,34 @@ def prepare(
     return tag, _there(engine, tag, stack)
 
 
-def _there(engine: Engine, reference: str, stack: StackSpec | BesideSpec, *, base: bool = False) -> ImageFacts:
+def _there(engine: Engine, reference: str, stack: Built, *, base: bool = False) -> ImageFacts:
     found = engine.image(reference)
     if found is None:
-        kind = "stack" if isinstance(stack, StackSpec) else "container"
         other = (
-            "STACKPROOF_DOCKER_BASE names another base image"
-            if isinstance(stack, StackSpec)
-            else f"{stack.source} says where it comes from, and may name another"
+            f"{stack.source} says where it comes from, and may name another"
+            if isinstance(stack, BesideSpec)
+            else "STACKPROOF_DOCKER_BASE names another base image"
         )
         raise DockerError(
-            f"the {'base ' if base else ''}image of {kind} {stack.name!r}, {reference}, "
+            f"the {'base ' if base else ''}image of {_kind(stack)} {stack.name!r}, {reference}, "
             f"is not on the engine at {engine.endpoint}",
             hint=f"`docker pull {reference}` fetches it; {other}",
         )
     return found
 
 
-def _files(stack: StackSpec | BesideSpec, spec: DockerSpec) -> Iterator[Path]:
+def _kind(stack: Built) -> str:
+    match stack:
+        case StackSpec():
+            return "stack"
+        case BesideSpec():
+            return "container"
+        case ServiceSpec():
+            return "service"
+    assert_never(stack)
+
+
+def _files(stack: Built, spec: DockerSpec) -> Iterator[Path]:
     """What the build sees of the stack's folder, in a fixed order."""
     roots = spec.context or (stack.folder,)
     seen: set[Path] = set()
@@ -93,7 +109,7 @@ def _files(stack: StackSpec | BesideSpec, spec: DockerSpec) -> Iterator[Path]:
                 yield path
 
 
-def _requirements(stack: StackSpec | BesideSpec, spec: DockerSpec, *, with_tests: bool) -> bytes:
+def _requirements(stack: Built, spec: DockerSpec, *, with_tests: bool) -> bytes:
     """What pip is asked for; nothing where the image needs no more than its base."""
     if with_tests and spec.tests is None:
         raise UsageError(
@@ -104,7 +120,7 @@ def _requirements(stack: StackSpec | BesideSpec, spec: DockerSpec, *, with_tests
     return b"".join(path.read_bytes() for path in files)
 
 
-def _digest(stack: StackSpec | BesideSpec, spec: DockerSpec, base: ImageFacts, asked: bytes) -> str:
+def _digest(stack: Built, spec: DockerSpec, base: ImageFacts, asked: bytes) -> str:
     """Sixteen digits of everything that goes into the image: Dockerfile, context, requirements, base."""
     state = hashlib.sha256(base.id.encode() + hashlib.sha256(asked).digest())
     extra = [] if spec.dockerfile is None else [spec.dockerfile]
@@ -115,9 +131,7 @@ def _digest(stack: StackSpec | BesideSpec, spec: DockerSpec, base: ImageFacts, a
     return state.hexdigest()[:16]
 
 
-def _pack(
-    context: io.BytesIO, stack: StackSpec | BesideSpec, spec: DockerSpec, wheels: Path | None, asked: bytes
-) -> None:
+def _pack(context: IO[bytes], stack: Built, spec: DockerSpec, wheels: Path | None, asked: bytes) -> None:
     """The build's context: the stack's files, `Dockerfile`, `requirements.txt`, and the wheels."""
     with tarfile.open(fileobj=context, mode="w") as archive:
         for path in _files(stack, spec):

@@ -87,14 +87,14 @@ def run(
 ) -> Iterator[RunningService]:
     """`service`, prepared, started and ready, for as long as the context lasts; StackStartError when it is not.
 
-    One that is an image: DockerError without an engine, or without the image.
+    In a container: DockerError without an engine, or without the image, and whatever `image.prepare` raises.
     """
-    if service.docker is not None:
+    if service.contained is not None:
         from stackproof.stack import service_container  # noqa: PLC0415 - what containers need is built on this module
 
         with service_container.running(
             service,
-            service.docker,
+            service.contained,
             environment=environment,
             cache=cache_folder(environment) / service.name / "data",
             log=cell_dir / "service.log",

@@ -1,4 +1,4 @@
-"""A provider service that is somebody's image: pulled with its models, started, reached at a port, gone afterwards."""
+"""A provider service in a container: its image pulled or built, started, reached at a port, gone afterwards."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from stackproof.catalog.records import ServiceImage, ServiceSpec
 from stackproof.errors import DockerError, StackStartError
 from stackproof.stack import engine as engines
+from stackproof.stack import image as images
 from stackproof.stack import labels, model_pull, place, sharing, sweep
 from stackproof.stack.container import Container
 from stackproof.stack.engine import Engine
@@ -56,7 +57,7 @@ def running(
         engine = undo.enter_context(contextlib.closing(engines.connect(environment)))
         for line in sweep.abandoned(engine, now=time.time()):
             say(line)
-        _have(engine, service, image, say, check)
+        name = _image(engine, service, image, environment=environment, say=say, check=check)
         shared = sharing.decide(engine.endpoint, engine.facts, environment, host=os.uname().nodename)
         marks = labels.of(run_id, service.name, labels.owner(os.getpid())) | {labels.SERVICE: service.name}
 
@@ -65,7 +66,7 @@ def running(
                 engine,
                 ContainerSpec(
                     name=f"stackproof-{run_id}-{service.name}-{os.getpid()}",
-                    image=image.image,
+                    image=name,
                     labels=marks,
                     environment=image.env,
                     user=place.caller(engine) if mounts else None,
@@ -105,22 +106,38 @@ def running(
             )
 
 
-def _have(
-    engine: Engine, service: ServiceSpec, image: ServiceImage, say: Callable[[str], None], check: Callable[[], None]
+def _image(
+    engine: Engine,
+    service: ServiceSpec,
+    image: ServiceImage,
+    *,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> str:
+    """The name of its image, pulled or built first where the engine has it not."""
+    if image.image is not None:
+        _pull(engine, service, image.image, say, check)
+    base = environment.get("STACKPROOF_DOCKER_BASE")
+    return images.prepare(engine, service, base=base, environment=environment, say=say, check=check)[0]
+
+
+def _pull(
+    engine: Engine, service: ServiceSpec, image: str, say: Callable[[str], None], check: Callable[[], None]
 ) -> None:
-    if engine.image(image.image) is not None:
+    if engine.image(image) is not None:
         return
-    say(f"pulling {image.image}, once for this engine")
-    progress = Progress(image.image, clock=time.monotonic)
+    say(f"pulling {image}, once for this engine")
+    progress = Progress(image, clock=time.monotonic)
     try:
-        for event in engine.pull(image.image):
+        for event in engine.pull(image):
             check()
             if line := progress.line(event):
                 say(line)
     except DockerError as error:
         raise DockerError(
             f"the image of service {service.name!r} is missing: {error.message}",
-            hint=f"`docker pull {image.image}` says more; where no registry can be reached, `docker save` on a machine "
+            hint=f"`docker pull {image}` says more; where no registry can be reached, `docker save` on a machine "
             "that has it and `docker load` here bring it\nwithout it: --provider-service llama-cpp, or a server of "
             "your own that the setup's variables name",
         ) from error

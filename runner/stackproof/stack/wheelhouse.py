@@ -76,13 +76,17 @@ def prepare(
     requirements: bytes,
     target: Target,
     *,
+    alone: bytes = b"",
     environment: Mapping[str, str],
     say: Callable[[str], None],
     check: Callable[[], None],
 ) -> Path:
-    """A folder of wheels for `requirements`, fetched first where it is missing; StackStartError when pip fails."""
+    """A folder of wheels for `requirements`, fetched first where it is missing; StackStartError when pip fails.
+
+    alone: requirements too, of which the wheels are wanted and nothing that they ask for: files are taken out of them.
+    """
     facts = json.dumps([target.version, target.platforms]).encode()
-    digest = hashlib.sha256(facts + requirements).hexdigest()[:16]
+    digest = hashlib.sha256(facts + requirements + alone).hexdigest()[:16]
     home = service.cache_folder(environment).parent / "wheels" / digest
     ready = home / "wheels"
     if ready.is_dir():
@@ -91,17 +95,18 @@ def prepare(
     with service.locked(home / "lock", "wheels", check):
         if not ready.is_dir():
             say(f"fetching wheels for Python {target.version}, once for this machine, into {home}")
-            partial, asked = home / "partial", home / "requirements.txt"
-            asked.write_bytes(requirements)
+            partial, asked, log = home / "partial", home / "requirements.txt", home / "download.log"
             shutil.rmtree(partial, ignore_errors=True)
-            command = [
-                sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-input", "--quiet",
-                "--only-binary=:all:", "--implementation=cp", f"--python-version={target.version}",
-                *(f"--platform={tag}" for tag in target.platforms), "--dest", str(partial), "-r", str(asked),
-            ]  # fmt: skip
-            log = home / "download.log"
             log.write_bytes(b"")
-            service.step("wheels", command, service.without_python(environment), log, check)
+            for text, more in ((requirements, ()), (alone, ("--no-deps",))):
+                if text:
+                    asked.write_bytes(text)
+                    command = [
+                        sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-input", "--quiet",
+                        "--only-binary=:all:", "--implementation=cp", f"--python-version={target.version}", *more,
+                        *(f"--platform={tag}" for tag in target.platforms), "--dest", str(partial), "-r", str(asked),
+                    ]  # fmt: skip
+                    service.step("wheels", command, service.without_python(environment), log, check)
             partial.rename(ready)
     if not any(ready.glob("*.whl")):
         raise StackStartError("the requirements ask for nothing: no wheel was fetched")

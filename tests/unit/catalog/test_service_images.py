@@ -31,8 +31,10 @@ def test_an_image_has_a_port_variables_models_and_a_folder_that_stays(tmp_path: 
     ("text", "sentence"),
     [
         ("docker: {image: 'tiny/tiny:1'}", "'docker' of service 'tiny' lacks 'port'"),
-        ("docker: {port: 80}", "'docker' of service 'tiny' lacks 'image'"),
-        ("docker: {image: t, port: 80}\ncommand: [serve]", "service 'tiny' has an image: 'command' and 'requirements'"),
+        ("docker: {port: 80}", "'docker' of service 'tiny' needs either 'dockerfile' or 'image'"),
+        ("docker: {dockerfile: Dockerfile, port: 80}", "'dockerfile' of 'docker' of service 'tiny' names 'Dockerfile'"),
+        ("docker: {image: t, port: 80, unpacked: [w.txt]}", "'unpacked' of 'docker' of service 'tiny' names 'w.txt'"),
+        ("docker: {image: t, port: 80}\nrequirements: r.txt", "service 'tiny' has 'requirements' and no 'command'"),
         ("docker: {image: t, port: 80, volume: x}", "unknown key 'volume'"),
         ("api_path: /v1", "service 'tiny' lacks 'command'"),
     ],

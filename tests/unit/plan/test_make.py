@@ -113,6 +113,15 @@ def test_what_pytest_is_pointed_at(project: Path, cli: dict[str, Any], paths: tu
             {"provider_service": "lama-cpp"},
             "unknown service 'lama-cpp' (--provider-service), did you mean 'llama-cpp'?",
         ),
+        (
+            {"provider_service": "docker:lama-cpp"},
+            "unknown service 'lama-cpp' (--provider-service), did you mean 'llama-cpp'?",
+        ),
+        (
+            {"provider_service": "dokcer:llama-cpp"},
+            "unknown service mode 'dokcer' (--provider-service), did you mean 'docker'?",
+        ),
+        ({"provider_service": "docker:echo"}, "--provider-service: service 'echo' does not run in a container"),
         ({"file": ("tests/integration/base/test_b.py",)}, "--file: there is no tests/integration/base/test_b.py, did"),
         ({"subdirs": ("bsae",)}, "--subdirs: there is no directory tests/integration/bsae, did you mean 'base'?"),
         ({"subdirs": ("other",)}, "--subdirs: suite 'base' has no tests in tests/integration/other"),
