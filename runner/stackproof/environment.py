@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ _OURS = frozenset(
                 "DEBUG",
                 "EMBEDDING_DIMENSION",
                 "INFERENCE_MODE",
+                "LACKS",
                 "RECORDING_DIR",
                 "RUN_DIR",
                 "RUN_ID",
@@ -245,6 +247,7 @@ def _ours(
         "STACKPROOF_STACK": cell.stack_config,
         "STACKPROOF_API_BASE_URL": base_url,
         "STACKPROOF_DEBUG": "1" if options.debug else None,
+        "STACKPROOF_LACKS": json.dumps(dict(cell.stack.lacks)) if cell.stack.lacks else None,
         "STACKPROOF_EMBEDDING_DIMENSION": None if dimension is None else str(dimension),
         "STACKPROOF_RUN_ID": run_id,
         "STACKPROOF_RUN_DIR": str(project / cell_dir),

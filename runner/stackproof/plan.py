@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stackproof import plan_runner
 from stackproof.catalog.containers import in_order
 from stackproof.catalog.records import (
     BesideSpec,
@@ -176,6 +177,7 @@ def _cell(
     setup = catalog.setup(setup_name, where=given)
     extra = tuple(ProviderSpec(name=name, prefixes=prefixes) for name, prefixes in options.providers.items())
     mode, stack = _stack(stack_config, options, catalog)
+    plan_runner.check(suite, mode, stack.name, options)
     return Cell(
         suite=suite,
         setup=replace(setup, providers=setup.providers + extra),

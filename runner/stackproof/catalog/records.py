@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TypeVar, assert_never
 
 from stackproof.catalog.edge import EdgeSpec, RecorderPlace
+from stackproof.catalog.preparing import PrepareSpec
+from stackproof.catalog.runners import RunnerSpec
 from stackproof.errors import UsageError
 from stackproof.suggest import unknown
 
@@ -166,6 +168,8 @@ class StackSpec:
     needs where it is the edge. header: the request header that carries the test id.
     id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).
     port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
+    prepare: what is made of its folder first. lacks: tests that it cannot pass, since it does not have what they ask
+    for: file, folder or node id -> what that is.
     docker: how it runs in a container, where it can. containers: what has to run beside it there. variables:
     `STACKPROOF_…` name -> the stack's own name for it. python: the Python that it needs; None: the one of the run.
     models: what the stack calls the setup's model of a role, with the template {name}.
@@ -188,6 +192,8 @@ class StackSpec:
     port: int | None = None
     url: str | None = None
     docker: DockerSpec | None = None
+    prepare: PrepareSpec | None = None
+    lacks: Mapping[str, str] = field(default_factory=dict)
     containers: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     python: PythonSpec | None = None
@@ -275,13 +281,14 @@ class ServiceSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuiteSpec:
-    """A named set of tests. roots: directories, files or node ids, relative to the project."""
+    """A named set of tests. roots: directories, files or node ids, relative to the project. runner: None for pytest."""
 
     name: str
     description: str
     roots: tuple[str, ...]
     default_setup: str
     rules: tuple[Mapping[str, object], ...] = ()
+    runner: RunnerSpec | None = None
     source: Path
 
 

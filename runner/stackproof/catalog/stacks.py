@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from stackproof.catalog.records import DockerSpec, ModelRole, PythonSpec, ReadinessSpec, StackMode, StackSpec
 from stackproof.catalog.edge import RecorderPlace, edge_spec, recorder_place
+from stackproof.catalog.preparing import preparing
+from stackproof.catalog.records import DockerSpec, ModelRole, PythonSpec, ReadinessSpec, StackMode, StackSpec
 from stackproof.catalog.yaml_source import Section, read
 from stackproof.suggest import did_you_mean
 
@@ -37,6 +38,8 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "docker",
         "containers",
         "variables",
+        "prepare",
+        "lacks",
         "python",
         "models",
     )
@@ -60,6 +63,8 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         docker=docker(section, path.parent),
         containers=section.texts("containers"),
         variables=section.text_map("variables"),
+        prepare=preparing(section, path.parent),
+        lacks=section.text_map("lacks"),
         python=_python(section, path.parent),
         models=_models(section),
         source=path,

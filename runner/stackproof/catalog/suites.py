@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stackproof.catalog.names import check_name
 from stackproof.catalog.records import SuiteSpec
+from stackproof.catalog.runners import runner
 from stackproof.catalog.yaml_source import Section, read
 
 DEFAULT_ROOT = "tests/integration"
@@ -32,7 +33,7 @@ def load_suites(path: Path, *, shown: str) -> Suites:
 
 
 def _suite(name: str, section: Section, source: Path) -> SuiteSpec:
-    section.only("description", "roots", "default_setup", "rules")
+    section.only("description", "roots", "default_setup", "rules", "runner")
     roots = section.texts("roots")
     if not roots:
         section.fail(f"{section.what} lacks 'roots'", key="roots")
@@ -42,5 +43,7 @@ def _suite(name: str, section: Section, source: Path) -> SuiteSpec:
         roots=roots,
         default_setup=section.required_text("default_setup"),
         rules=section.rules(),
+        # The file lies in tests/ of its project.
+        runner=runner(section, source.parent.parent),
         source=source,
     )

@@ -28,6 +28,7 @@ _EVIDENCE = (
     ("cells/*/calls.jsonl", "calls"),
     ("cells/*/misses.jsonl", "misses"),
     ("cells/*/pytest.log", "log"),
+    ("cells/*/tests.log", "log"),
     ("cells/*/cell.log", "log"),
     ("cells/*/stack.log", "log"),
     ("cells/*/service.log", "log"),

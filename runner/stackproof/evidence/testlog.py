@@ -16,7 +16,10 @@ CALLS = ("replayed", "recorded", "missed", "unused", "live", "refused", "late", 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestEntry:
-    """One test as the plugin saw it, set-up, call, teardown and reruns folded."""
+    """One test as the plugin saw it, set-up, call, teardown and reruns folded.
+
+    report: its class name and name in the JUnit report; None where they follow from the node id, as pytest writes them.
+    """
 
     __test__ = False  # pytest collects classes by this name
 
@@ -26,6 +29,7 @@ class TestEntry:
     text: str | None = None
     seconds: float | None = None
     attempts: int = 1
+    report: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +107,16 @@ def _entry(event: Mapping[str, Any]) -> TestEntry | None:
         text=jsonfile.text(event, "text"),
         seconds=float(duration) if isinstance(duration, int | float) and not isinstance(duration, bool) else None,
         attempts=jsonfile.number(event, "attempt") or 1,
+        report=_pair(event.get("report")),
     )
+
+
+def _pair(value: object) -> tuple[str, str] | None:
+    match value:
+        case [str(classname), str(name)]:
+            return classname, name
+        case _:
+            return None
 
 
 def _both(first: TestEntry, second: TestEntry) -> TestEntry:
@@ -115,6 +128,7 @@ def _both(first: TestEntry, second: TestEntry) -> TestEntry:
         text="\n".join(filter(None, (first.text, second.text))) or None,
         seconds=sum(known) if known else None,
         attempts=max(first.attempts, second.attempts),
+        report=first.report or second.report,
     )
 
 
@@ -128,4 +142,5 @@ def _rerun(entry: TestEntry, reruns: int) -> TestEntry:
         text=entry.text,
         seconds=entry.seconds,
         attempts=attempts,
+        report=entry.report,
     )

@@ -12,7 +12,7 @@ from stackproof import catalog, environment, options, plan
 from stackproof.catalog.records import StackMode
 from stackproof.recorder import scope
 from stackproof.recorder.settings import VARIABLE, Settings
-from stackproof.run import cell_file, rundir, writable
+from stackproof.run import cell_file, made_first, rundir, writable
 from stackproof.stack import ports, service, start
 from stackproof.stack.handle import StackHandle
 
@@ -74,7 +74,7 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
     chosen = options.resolve({"workers": workers} if workers else {}, environ, project)
     run_id = rundir.new_run_id(project)
     planned = plan.make(chosen, catalog.load(project), project, run_id, caller=environ)
-    cell = planned.cells[0]
+    cell = made_first.placed(planned.cells[0], environ)
     if cell.inference_mode.records:
         writable.require(project / chosen.recording_dir, cell.setup.name)
     cell_dir = planned.run_dir / "cells" / cell.id

@@ -15,6 +15,7 @@ from stackproof.plugin import at_edge, debugging, keeping, opening, tally
 from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
+from stackproof.plugin.lacking import Lacking
 from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
 from stackproof.recorder import debug, elsewhere, install, scope
 from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
@@ -79,6 +80,8 @@ class PluginSession:
         register(self._tracker, "stackproof-scopes")
         register(CoroutineScopes(), "stackproof-coroutines")
         register(self._keeper, "stackproof-keeper")
+        if (lacking := Lacking.of(os.environ)) is not None:
+            register(lacking, "stackproof-lacking")
         if self._opened.settings.debug:
             register(debugging.StackTold(self._opened.cell_dir / debug.NAME), "stackproof-debugging")
         if self._opened.alone:  # in a run every collected test is the suite's, wherever it lies

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from stackproof.errors import UsageError
 from stackproof.evidence import testlog
-from stackproof.plugin import keeping
+from stackproof.plugin import afterwards, keeping
 from stackproof.recorder.brain import Brain
-from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import Settings
 
@@ -53,18 +52,9 @@ def _promote(cell: Path, settings: Settings) -> Promoted:
     passed = [entry for entry in log.tests.values() if entry.outcome.passed]
     try:
         kept.written, kept.removed = brain.store.finish_promotions()
-        unanswered: dict[tuple[str, int], set[str]] = {}
-        keeping.note_unanswered(brain.ledger.read("calls")[0], unanswered)
-        for entry in passed:
-            owner = Scope(name=entry.nodeid, test_id=entry.nodeid, attempt=entry.attempts)
-            if brain.store.staged(owner) and not brain.store.was_promoted(owner):
-                written, removed = brain.store.promote(
-                    owner,
-                    replace=settings.mode is Mode.RECORD,
-                    prune=not unanswered.get((owner.name, owner.attempt)),
-                )
-                kept.written += written
-                kept.removed += removed
+        owners = [Scope(name=entry.nodeid, test_id=entry.nodeid, attempt=entry.attempts) for entry in passed]
+        left_over = [owner for owner in owners if brain.store.staged(owner) and not brain.store.was_promoted(owner)]
+        afterwards.promote_tests(brain, kept, left_over)
         # Nothing is removed: what the session would still have asked for is not known.
         keeping.promote_shared(brain, kept, any_passed=bool(passed), interrupted=True)
     finally:

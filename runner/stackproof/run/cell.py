@@ -20,11 +20,12 @@ from typing import Any
 
 from stackproof import catalog, environment, plan
 from stackproof.catalog.records import StackMode
+from stackproof.catalog.runners import RunnerSpec
 from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.evidence import jsonfile, testlog
 from stackproof.recorder.mode import Mode
-from stackproof.run import cell_file, contained, namespace, suite, writable
+from stackproof.run import cell_file, contained, made_first, namespace, suite, writable
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ports, service, start, tether
@@ -86,7 +87,7 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
     work = _Work(
         cell_dir=cell_dir,
         order=order,
-        cell=next(item for item in planned.cells if item.id == order.cell_id),
+        cell=made_first.placed(next(item for item in planned.cells if item.id == order.cell_id), caller),
         caller=caller,
         outcome=outcome,
         interrupts=interrupts,
@@ -221,15 +222,8 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
 def _tests(work: _Work, started: _Started) -> None:
     variables = started.variables
     options, interrupts = work.order.options, work.interrupts
-    arguments = suite.arguments(options, work.cell.paths, project=work.order.project, cell_dir=work.cell_dir)
-    here = suite.process(
-        [*started.prefix, *arguments],
-        environment=started.variables,
-        project=work.order.project,
-        log=None if suite.talks(options) else work.cell_dir / "pytest.log",
-    )
-    ended = suite.run(started.tests or here, timeout=options.suite_timeout, interrupts=interrupts)
-    work.outcome["exit_code"] = ended.code
+    runner = work.cell.suite.runner
+    ended, broken = _pytest(work, started) if runner is None else _foreign(work, started, runner)
     if interrupts.first is not None:
         work.outcome["signal"] = interrupts.first.name
     elif error := jsonfile.read(work.cell_dir / start.ERROR):
@@ -243,8 +237,46 @@ def _tests(work: _Work, started: _Started) -> None:
             "hint": "give it more with --suite-timeout SECONDS, or find the test that hangs with --verbose",
             "exit_code": int(ExitCode.TESTS),
         }
+    elif broken is not None:
+        work.outcome["error"] = broken
     elif options.post_command is not None and not options.collect_only:
         work.outcome["error"] = _post(work, options.post_command, variables)
+
+
+def _pytest(work: _Work, started: _Started) -> tuple[suite.SuiteEnd, None]:
+    options = work.order.options
+    arguments = suite.arguments(options, work.cell.paths, project=work.order.project, cell_dir=work.cell_dir)
+    here = suite.process(
+        [*started.prefix, *arguments],
+        environment=started.variables,
+        project=work.order.project,
+        log=None if suite.talks(options) else work.cell_dir / "pytest.log",
+    )
+    ended = suite.run(started.tests or here, timeout=options.suite_timeout, interrupts=work.interrupts)
+    work.outcome["exit_code"] = ended.code
+    return ended, None
+
+
+def _foreign(work: _Work, started: _Started, runner: RunnerSpec) -> tuple[suite.SuiteEnd, dict[str, Any] | None]:
+    """Run the tests of another runner than pytest; how it ended, and what is wrong beside its tests."""
+    from stackproof.run import foreign  # noqa: PLC0415 - pytest comes with it, and no cell waits for that at its start
+
+    options = work.order.options
+    here = foreign.process(
+        work.cell,
+        runner,
+        options,
+        prefix=started.prefix,
+        variables=started.variables,
+        caller=work.caller,
+        cell_dir=work.cell_dir,
+        shown=suite.talks(options),
+    )
+    ended = suite.run(here, timeout=options.suite_timeout, interrupts=work.interrupts)
+    stopped = ended.timed_out or work.interrupts.first is not None
+    settled = foreign.settle(runner, ended, variables=started.variables, cell_dir=work.cell_dir, stopped=stopped)
+    work.outcome["exit_code"] = settled.code
+    return ended, settled.error
 
 
 def _post(work: _Work, command: str, variables: Mapping[str, str]) -> dict[str, Any] | None:

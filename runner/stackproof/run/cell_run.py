@@ -18,7 +18,7 @@ from stackproof.evidence import jsonfile, junit, testlog
 from stackproof.evidence.cell import write_result
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder import debug
-from stackproof.run import cell_file, cell_log, namespace, run_folder, suite
+from stackproof.run import cell_file, cell_log, made_first, namespace, run_folder, suite
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.judge import CellFacts, Judgement, judge
 from stackproof.run.progress import Progress, Tail
@@ -105,9 +105,9 @@ class CellRun:
         )
 
     def _order(self) -> cell_file.CellOrder:
-        """What the process of the cell is told. The stack's Python is made here, where there is a network.
+        """What the process of the cell is told. What has to be fetched first is fetched here, where there is a network.
 
-        Raises what `interpreter.choose` raises, and Interrupted.
+        Raises what `interpreter.choose` and `made_first.of_cell` raise, and Interrupted.
         """
         stack_edge.prepare(self._cell, environment=self._caller, say=self._screen.line, check=self._interrupts.check)
         needed = not self._plan.options.collect_only or self._cell.mode is StackMode.LIBRARY
@@ -122,6 +122,14 @@ class CellRun:
             if needed
             else None
         )
+        if not self._plan.options.collect_only:
+            made_first.of_cell(
+                self._cell,
+                tests=self._plan.options.tests,
+                environment=self._caller,
+                say=self._screen.line,
+                check=self._interrupts.check,
+            )
         return cell_file.CellOrder(
             run_id=self._plan.run_id,
             cell_id=self._cell.id,
@@ -204,6 +212,7 @@ class CellRun:
             misses=[miss for miss in jsonfile.lines(self._dir / "misses.jsonl") if miss],
             strict=self._plan.options.strict,
             collect_only=self._plan.options.collect_only or not self._plan.options.tests,
+            runner="pytest" if self._cell.suite.runner is None else self._cell.suite.runner.name,
         )
 
     def _judge(self) -> Judgement:
@@ -230,7 +239,7 @@ class CellRun:
             return
         self._screen.end(self._cell, self._progress)
         bad = [entry for entry in facts.log.tests.values() if entry.outcome.bad]
-        self._screen.failures(bad, facts.misses, self._dir / "pytest.log")
+        self._screen.failures(bad, facts.misses, self._dir / facts.tests_log)
         self._screen.calls(self._cell, facts.log.calls, self._sealed(), self._seal)
         self._screen.recordings(self._cell, facts.log.calls, options.recording_dir)
         if options.debug:

@@ -18,7 +18,8 @@ from stackproof.stack.process import describe_exit
 class CellFacts:
     """What a cell left. outcome: `outcome.json`, None when there is none. counts: from the log, else from JUnit.
 
-    misses: lines of `misses.jsonl`. strict: recordings that nobody used fail the cell.
+    misses: lines of `misses.jsonl`. strict: recordings that nobody used fail the cell. runner: who ran the tests, whose
+    exit code is told in pytest's numbers.
     """
 
     outcome: Mapping[str, Any] | None
@@ -27,6 +28,12 @@ class CellFacts:
     misses: Sequence[Mapping[str, Any]] = ()
     strict: bool = False
     collect_only: bool = False
+    runner: str = "pytest"
+
+    @property
+    def tests_log(self) -> str:
+        """The file of the cell's folder in which the runner's own output is."""
+        return _LOG if self.runner == "pytest" else "tests.log"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +66,7 @@ def judge(facts: CellFacts) -> Judgement:
         return _error(error, facts)
     pytest_code = outcome.get("exit_code")
     if not isinstance(pytest_code, int):
-        return Judgement(exit_code=ExitCode.INTERNAL, reason="pytest was never run", log="cell.log")
+        return Judgement(exit_code=ExitCode.INTERNAL, reason=f"{facts.runner} was never run", log="cell.log")
     return _died(pytest_code, facts) or _pytest(pytest_code, facts)
 
 
@@ -119,9 +126,9 @@ def _died(code: int, facts: CellFacts) -> Judgement | None:
     last = f", the last one {list(log.tests)[-1]}" if log.tests else ""
     return Judgement(
         exit_code=ExitCode.TESTS,
-        reason=f"pytest {describe_exit(code)} without finishing: {seen}{expected} tests have a result{last}",
+        reason=f"{facts.runner} {describe_exit(code)} without finishing: {seen}{expected} tests have a result{last}",
         hint="a test that calls os._exit, a crash in an extension, or too little memory",
-        log=_LOG,
+        log=facts.tests_log,
     )
 
 
@@ -145,6 +152,10 @@ _NAMED = {
 
 
 def _pytest(code: int, facts: CellFacts) -> Judgement:
+    if code == _NO_TESTS and facts.runner != "pytest":
+        return Judgement(
+            exit_code=ExitCode.NOTHING_RAN, reason=f"the report of {facts.runner} has no test", log=facts.tests_log
+        )
     if code in _NAMED:
         return _NAMED[code]
     if code == 0:
@@ -183,7 +194,7 @@ def _green(facts: CellFacts) -> Judgement:
         (
             counts.failed or counts.errors,
             ExitCode.NOT_PROVEN,
-            f"pytest exited with 0, yet its log has {counts.words()}",
+            f"{facts.runner} exited with 0, yet its log has {counts.words()}",
         ),
         (not counts.total, ExitCode.NOTHING_RAN, "no test has a result"),
         (counts.total == counts.skipped, ExitCode.NOTHING_RAN, f"nothing ran: {counts.words()}"),
@@ -209,7 +220,9 @@ def _failed(facts: CellFacts) -> Judgement:
     counts = facts.counts
     if not bad and not counts.failed and not counts.errors:
         return _unused(facts) or Judgement(
-            exit_code=ExitCode.TESTS, reason="pytest failed although no test did (exit code 1)", log=_LOG
+            exit_code=ExitCode.TESTS,
+            reason=f"{facts.runner} failed although no test did (exit code 1)",
+            log=facts.tests_log,
         )
     if bad and all(is_miss(entry, facts.misses) for entry in bad):
         tests = "1 test" if len(bad) == 1 else f"{len(bad)} tests"

@@ -42,7 +42,7 @@ def tests_of(cell: CellFacts) -> Tests:
     facts: list[TestFact] = []
     contradictions: list[str] = []
     for nodeid, entry in cell.log.tests.items():
-        cases = by_key.pop(junit_key(nodeid), [])
+        cases = by_key.pop(entry.report or junit_key(nodeid), [])
         facts.append(_joined(nodeid, entry, cases))
         if not cases:
             contradictions.append(f"{nodeid} is in the log and not in the report")
