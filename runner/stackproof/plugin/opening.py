@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stackproof import catalog, environment, options, plan
 from stackproof.catalog.records import StackMode
+from stackproof.edge import stack_edge
 from stackproof.recorder import scope
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.run import cell_file, made_first, rundir, writable
@@ -99,6 +100,7 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
         )
         service_url = running.url
     port = ports.free_port() if cell.mode is StackMode.SERVER else None
+    edge = stack_edge.places(cell) if cell.mode is StackMode.SERVER else None
     built = environment.build(
         cell=cell,
         options=chosen,
@@ -108,7 +110,10 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
         caller=environ,
         base_url=start.base_url(cell.stack, cell.mode, port),
         service_url=service_url,
+        edge=edge,
     )
+    if edge is not None:
+        stack_edge.start(edge, undo, variables=built.tests, cell_dir=cell_dir, say=print, check=_never)
 
     def open_stack() -> StackHandle:
         with scope.within_stack():
@@ -118,7 +123,17 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
 
     opener = _once(open_stack)
     if cell.mode is not StackMode.LIBRARY:
-        opener()
+        handle = opener()
+        if edge is not None:
+            stack_edge.find_ids(
+                cell,
+                edge,
+                base_url=handle.base_url,
+                variables=built.tests,
+                cell_dir=cell_dir,
+                workers=chosen.workers,
+                check=_never,
+            )
     return Opened(
         settings=Settings.from_json(built.tests[VARIABLE]),
         cell_dir=cell_dir,
