@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from types import ModuleType
 from typing import Any
@@ -39,9 +39,13 @@ def new_id(ledger: Ledger, owner: Scope, kind: str, generate: Generate) -> str:
     """
     # The kind is no request: digested, it cannot be one of them by accident.
     number = ledger.claim(owner, sha256(f"id {kind}".encode("utf-8", "backslashreplace")).hexdigest())
+    return numbered(owner, kind, number, (generate(), generate()))
+
+
+def numbered(owner: Scope, kind: str, number: int, samples: Sequence[str]) -> str:
+    """The id with this number, of the form that `samples`, one or more ids that the stack has made by itself, have."""
     whose = json.dumps([owner.name, owner.worker, kind])
     digits = sha256(whose.encode()).hexdigest()
-    samples = generate(), generate()
     uuid = _UUID.match(samples[0])
     if uuid is not None:
         # Version 4 and its variant, as far as anybody who checks can tell.

@@ -18,7 +18,7 @@ from typing import Any
 from stackproof.catalog.records import SetupSpec
 from stackproof.recorder.canonical import NotPlainJson, parse
 from stackproof.recorder.scope import STACK, Scope
-from stackproof.recordings.importing import ogx_gemini, ogx_http, ogx_ollama, ogx_openai
+from stackproof.recordings.importing import ogx_gemini, ogx_http, ogx_ids, ogx_ollama, ogx_openai
 from stackproof.recordings.importing.imported import Choices, Imported, RefusedSource, Source
 from stackproof.recordings.importing.ogx_file import OgxFile, objects
 
@@ -80,6 +80,9 @@ def _file(source: Source, choices: Choices) -> OgxFile:
     if not isinstance(request, dict) or not isinstance(response, dict):
         raise RefusedSource("its request or its response is no object")
     owner = _scope(data, request, choices)
+    if owner.test_id is not None:
+        written = ogx_ids.translation(str(data.get("test_id") or request["test_id"]), owner)
+        request, response = _replaced(request, written), _replaced(response, written)
     return OgxFile(request=objects(request), response=response, scope=owner, run=_run(owner.name, choices), ids=ids)
 
 
