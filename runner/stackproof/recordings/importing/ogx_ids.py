@@ -1,8 +1,8 @@
 """Ids that OGX's test runs give to what the stack makes, and the ones that a run of ours gives in their place.
 
-OGX counts for each test and kind, from `int(sha256(test_id), 16) % 10**12` + 1 on, and writes the number behind the kind's
-prefix (`file-`, `vs_`, `batch_`, `call_`). So what stands for which file of a test can be told from the number. Such ids
-travel into prompts, where a run under this project has those that `recorder.ids` makes.
+OGX counts for each test and kind, from `int(sha256(test_id), 16) % 10**12` + 1 on, and writes the number behind the
+kind's prefix (`file-`, `vs_`, `batch_`, `call_`). So which file of a test an id stands for can be told from the number.
+Such ids travel into prompts, where a run under this project has those that `recorder.ids` makes.
 """
 
 from __future__ import annotations
