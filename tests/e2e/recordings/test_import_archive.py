@@ -137,7 +137,9 @@ def replaying(taken: Taken, root: Path, run: Path, setup: str, urls: Mapping[str
 
 def owner(file: ogx_calls.File) -> Scope:
     """Whose call it was, as the recorder says it."""
-    return scope.STACK if file.test_id is None else Scope(name=file.test_id, test_id=file.test_id)
+    if file.test_id is None or "tool_name" in file.request:
+        return scope.STACK
+    return Scope(name=file.test_id, test_id=file.test_id)
 
 
 @pytest.mark.timeout(300)

@@ -13,6 +13,7 @@ import pytest
 from stackproof import catalog
 from stackproof.catalog.records import SetupSpec
 from stackproof.recorder import events, recording, scope
+from stackproof.recorder.scope import STACK
 from stackproof.recordings.importing import ogx
 from stackproof.recordings.importing.answer import response_of
 from stackproof.recordings.importing.imported import Choices, Imported, RefusedSource, Source
@@ -176,6 +177,7 @@ def test_a_search_of_the_web() -> None:
     assert sent(item) == {"api_key": "***", "query": "q"}
     assert json.loads(item.answer.body) == {"query": "q", "results": [{"url": "https://example.com"}]}
     assert (item.setup.name, item.target.path) == ("tavily", "/search")
+    assert item.scope == STACK, "found by its arguments, whichever test asks"
 
 
 def gemini(config: Any, body: Any, endpoint: str = "/generate_content") -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackproof.recorder.canonical import NotPlainJson, compact, parse
+from stackproof.recorder.scope import STACK
 from stackproof.recordings.importing import addressee, ogx_file
 from stackproof.recordings.importing.imported import Choices, Imported, ImportedAnswer, RefusedSource
 from stackproof.recordings.importing.ogx_file import OgxFile, unwrapped
@@ -54,7 +55,10 @@ def _passed(response: Mapping[str, Any]) -> ImportedAnswer:
 
 
 def tool(file: OgxFile, choices: Choices) -> Imported:
-    """A search with Tavily: the request that OGX makes of the arguments, and the answer that its result was made of."""
+    """A search with Tavily: the request that OGX makes of the arguments, and the answer that its result was made of.
+
+    It is nobody's: OGX finds what a tool gave by its arguments alone, whichever test asks.
+    """
     provider, name, arguments = (file.request.get(key) for key in ("provider", "tool_name", "kwargs"))
     if provider != "tavily" or name != "web_search":
         raise RefusedSource(f"its tool is {name!r} of {provider!r}, which is not known")
@@ -69,7 +73,7 @@ def tool(file: OgxFile, choices: Choices) -> Imported:
     setup, target = addressee.find(_TAVILY, choices, run=file.run)
     return Imported(
         kind="web search",
-        scope=file.scope,
+        scope=STACK,
         setup=setup,
         target=target,
         method="POST",
