@@ -120,7 +120,7 @@ class DockerSpec:
     for it are prepared outside and lie in `wheels/` of the build's context. tests: the same for what tests need beside
     it where they run inside (docker-library). context: what else of the stack's folder the build may see. python: what
     {python} stands for in the command. folder: where the stack's folder is inside. port: where the command listens
-    inside.
+    inside. shared: cells of one run may have one container, with a process for each, one after another.
     """
 
     dockerfile: Path | None = None
@@ -132,6 +132,7 @@ class DockerSpec:
     python: str = "python3"
     folder: str = "/stack"
     port: int = 8000
+    shared: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

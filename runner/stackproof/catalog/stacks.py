@@ -60,7 +60,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         header=section.text("header") or "X-Provider-Data",
         id_hook=section.text("id_hook"),
         port=section.integer("port", minimum=1),
-        docker=docker(section, path.parent),
+        docker=docker(section, path.parent, more=("shared",)),
         containers=section.texts("containers"),
         variables=section.text_map("variables"),
         prepare=preparing(section, path.parent),
@@ -81,6 +81,8 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         section.fail(f"{section.what} supports library mode and lacks 'app'", key="modes")
     if StackMode.SERVER in spec.modes and not spec.command:
         section.fail(f"{section.what} supports server mode and lacks 'command'", key="modes")
+    if spec.docker is not None and spec.docker.shared and StackMode.DOCKER not in spec.modes:
+        section.fail(f"'shared' in 'docker' of {section.what} is for mode docker, which it has not", key="docker")
     for mode in (StackMode.DOCKER, StackMode.DOCKER_LIBRARY):
         if mode in spec.modes and spec.docker is None:
             section.fail(f"{section.what} supports {mode.value} mode and lacks 'docker'", key="modes")
@@ -130,6 +132,7 @@ def docker(section: Section, folder: Path, *, more: tuple[str, ...] = ()) -> Doc
         python=inner.text("python") or default.python,
         folder=inner.text("folder") or default.folder,
         port=inner.integer("port", minimum=1) or default.port,
+        shared=inner.boolean("shared", default=default.shared),
     )
 
 
