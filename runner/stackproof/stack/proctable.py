@@ -96,11 +96,34 @@ def marked(*assignments: str) -> frozenset[int]:
 
 def command_line(pid: int) -> str | None:
     """The command of `pid` as one line, or None when it cannot be read."""
+    return " ".join(arguments(pid)) or None
+
+
+def arguments(pid: int) -> tuple[str, ...]:
+    """The words of the command of `pid`; none when they cannot be read."""
+    return _block(pid, "cmdline") or ()
+
+
+def environment(pid: int) -> dict[str, str] | None:
+    """The variables of `pid` at its start, or None when they cannot be read (another user's process)."""
+    words = _block(pid, "environ")
+    return None if words is None else dict(word.split("=", 1) for word in words if "=" in word)
+
+
+def program(pid: int) -> str | None:
+    """The path of the program that `pid` runs, or None when it cannot be read."""
     try:
-        raw = (PROC / str(pid) / "cmdline").read_bytes()
+        return str((PROC / str(pid) / "exe").readlink())
     except OSError:
         return None
-    return raw.rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace") or None
+
+
+def _block(pid: int, name: str) -> tuple[str, ...] | None:
+    try:
+        raw = (PROC / str(pid) / name).read_bytes().rstrip(b"\0")
+    except OSError:
+        return None
+    return tuple(raw.decode(errors="replace").split("\0")) if raw else ()
 
 
 def listening(port: int, host: str = "127.0.0.1") -> frozenset[int] | None:

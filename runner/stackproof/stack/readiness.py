@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from stackproof.catalog.records import ReadinessSpec
 from stackproof.errors import StackStartError
-from stackproof.stack import ports, proctable
+from stackproof.stack import ports, proctable, unmarked
 from stackproof.stack.process import Process, last_lines
 
 
@@ -162,6 +162,7 @@ def _ours(process: Watched, url: str) -> None:
 
 def _recorder_loaded(process: Watched, url: str, marks: Path, check: Callable[[], None]) -> None:
     inodes = proctable.listening(urlsplit(url).port or 80) if isinstance(process, Process) else None
+    pid: int | None = None
     if isinstance(process, Process) and not inodes:
         return
     deadline = time.monotonic() + _MARK_GRACE
@@ -170,7 +171,7 @@ def _recorder_loaded(process: Watched, url: str, marks: Path, check: Callable[[]
             # Process ids of a container mean nothing here: any mark is one of its processes.
             if any(marks.glob("*.json")):
                 return
-            who = "container"
+            pid, who = None, "container"
         else:
             answering = proctable.holders(inodes, process.family())
             if not answering or any((marks / f"{pid}.json").exists() for pid in answering):
@@ -183,8 +184,7 @@ def _recorder_loaded(process: Watched, url: str, marks: Path, check: Callable[[]
         time.sleep(_STEP)
     raise StackStartError(
         f"the recorder was not loaded in the process that answers for {process.name}: {who}",
-        hint="`python -I`, `-E`, `-S` and `env -i` keep it out: drop them from `command` in stack.yaml,"
-        " or point the stack at the edge (`under_exec: false`), which needs no code inside it",
+        hint=f"{unmarked.ANYTHING if pid is None else unmarked.why(pid, marks.parent / 'guest')}\n{unmarked.EDGE}",
     )
 
 
