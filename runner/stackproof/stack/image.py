@@ -13,14 +13,14 @@ from typing import IO, assert_never
 
 from stackproof.catalog.records import BesideSpec, DockerSpec, ServiceImage, ServiceSpec, StackSpec
 from stackproof.errors import DockerError, UsageError
-from stackproof.stack import labels, wheelhouse
+from stackproof.stack import labels, prepared, wheelhouse
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ImageFacts
 
 Built = StackSpec | BesideSpec | ServiceSpec
 """Whatever has a `docker` section."""
 
-_IGNORED = ("__pycache__", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache")
+_IGNORED = ("__pycache__", "node_modules", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 _WHEELS = "wheels"
 
 
@@ -50,7 +50,10 @@ def prepare(
     asked = _requirements(stack, spec, with_tests=with_tests)
     kind = f"{stack.name}-tests" if with_tests else stack.name
     alone = b"".join(path.read_bytes() for path in spec.unpacked) if isinstance(spec, ServiceImage) else b""
-    tag = f"stackproof/{kind}:{_digest(stack, spec, found, asked + alone)}"
+    made = _made(stack, environment=environment, say=say, check=check)
+    # The folder of what was prepared is named after all that it is made of.
+    named = b"" if made is None else made.name.encode()
+    tag = f"stackproof/{kind}:{_digest(stack, spec, found, asked + alone + named)}"
     ready = engine.image(tag)
     if ready is not None:
         return tag, ready
@@ -60,7 +63,7 @@ def prepare(
         target = wheelhouse.target_of(engine, found.id)
         wheels = wheelhouse.prepare(asked, target, alone=alone, environment=environment, say=say, check=check)
     with tempfile.TemporaryFile() as context:
-        _pack(context, stack, spec, wheels, asked)
+        _pack(context, stack, spec, wheels, asked, made)
         context.seek(0)
         for line in engine.build(
             context, tag=tag, arguments={"BASE": start_from}, labels={labels.STACK: stack.name, labels.DIGEST: tag}
@@ -68,6 +71,15 @@ def prepare(
             say(f"  {line}")
             check()
     return tag, _there(engine, tag, stack)
+
+
+def _made(
+    stack: Built, *, environment: Mapping[str, str], say: Callable[[str], None], check: Callable[[], None]
+) -> Path | None:
+    """What has to be made of the stack's folder first: a build could fetch nothing."""
+    if not isinstance(stack, StackSpec) or stack.prepare is None:
+        return None
+    return prepared.make(stack.name, stack.prepare, stack.folder, environment=environment, say=say, check=check)
 
 
 def _there(engine: Engine, reference: str, stack: Built, *, base: bool = False) -> ImageFacts:
@@ -131,8 +143,10 @@ def _digest(stack: Built, spec: DockerSpec, base: ImageFacts, asked: bytes) -> s
     return state.hexdigest()[:16]
 
 
-def _pack(context: IO[bytes], stack: Built, spec: DockerSpec, wheels: Path | None, asked: bytes) -> None:
-    """The build's context: the stack's files, `Dockerfile`, `requirements.txt`, and the wheels."""
+def _pack(
+    context: IO[bytes], stack: Built, spec: DockerSpec, wheels: Path | None, asked: bytes, made: Path | None
+) -> None:
+    """The build's context: the stack's files, `Dockerfile`, `requirements.txt`, the wheels, and what was prepared."""
     with tarfile.open(fileobj=context, mode="w") as archive:
         for path in _files(stack, spec):
             archive.add(path, arcname=f"stack/{path.relative_to(stack.folder).as_posix()}", filter=_plain)
@@ -142,6 +156,8 @@ def _pack(context: IO[bytes], stack: Built, spec: DockerSpec, wheels: Path | Non
             info = tarfile.TarInfo("requirements.txt")
             info.size, info.mode = len(asked), 0o644
             archive.addfile(info, io.BytesIO(asked))
+        for path in prepared.results(made) if made is not None else ():
+            archive.add(path, arcname=f"prepared/{path.name}", filter=_plain)
         for wheel in sorted(wheels.glob("*.whl")) if wheels is not None else ():
             archive.add(wheel, arcname=f"{_WHEELS}/{wheel.name}", filter=_plain)
 

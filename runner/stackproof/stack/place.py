@@ -16,11 +16,12 @@ from urllib.parse import urlsplit, urlunsplit
 from stackproof.catalog.records import StackSpec
 from stackproof.errors import DockerError
 from stackproof.stack import engine as engines
-from stackproof.stack import image, labels, ports, sharing, sweep
+from stackproof.stack import image, interpreter, labels, ports, sharing, sweep
 from stackproof.stack.engine import Engine
 from stackproof.stack.forwarder import forwarding
 from stackproof.stack.sharing import Sharing
 
+_BASE = "STACKPROOF_DOCKER_BASE"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - compared, not bound
 
 
@@ -104,7 +105,8 @@ def opened(
         tag, _ = image.prepare(
             engine,
             stack,
-            base=environment.get("STACKPROOF_DOCKER_BASE"),
+            # Not every stack can start from what the others start from.
+            base=environment.get(interpreter.variable(_BASE, stack.name)) or environment.get(_BASE),
             with_tests=with_tests,
             environment=environment,
             say=say,
