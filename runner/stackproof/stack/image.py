@@ -63,7 +63,7 @@ def prepare(
         target = wheelhouse.target_of(engine, found.id)
         wheels = wheelhouse.prepare(asked, target, alone=alone, environment=environment, say=say, check=check)
     with tempfile.TemporaryFile() as context:
-        _pack(context, stack, spec, wheels, asked, made)
+        _pack(context, stack, spec, wheels, asked, made=made)
         context.seek(0)
         for line in engine.build(
             context, tag=tag, arguments={"BASE": start_from}, labels={labels.STACK: stack.name, labels.DIGEST: tag}
@@ -144,7 +144,7 @@ def _digest(stack: Built, spec: DockerSpec, base: ImageFacts, asked: bytes) -> s
 
 
 def _pack(
-    context: IO[bytes], stack: Built, spec: DockerSpec, wheels: Path | None, asked: bytes, made: Path | None
+    context: IO[bytes], stack: Built, spec: DockerSpec, wheels: Path | None, asked: bytes, *, made: Path | None
 ) -> None:
     """The build's context: the stack's files, `Dockerfile`, `requirements.txt`, the wheels, and what was prepared."""
     with tarfile.open(fileobj=context, mode="w") as archive:

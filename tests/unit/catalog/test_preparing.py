@@ -77,7 +77,7 @@ def test_what_cannot_be_prepared_is_refused_with_its_line(project: Path, text: s
 
 def test_npm_needs_a_lock_file(project: Path) -> None:
     (project / "stacks/shop/package-lock.json").unlink()
-    with pytest.raises(UsageError, match="names 'package-lock.json', and there is no such file"):
+    with pytest.raises(UsageError, match=r"names 'package-lock\.json', and there is no such file"):
         prepare(project, "prepare: npm")
 
 

@@ -109,12 +109,14 @@ def test_a_copy_is_the_folder_as_it_is_now_without_packages(folder: Path, enviro
 
 def test_only_the_newest_copies_stay(folder: Path, environment: Mapping[str, str]) -> None:
     home = prepared.make("shop", spec(), folder, environment=environment)
+    copies = []
     for number in range(24):
         (folder / "server.js").write_text(str(number))
-        last = prepared.placed(home, folder)
-        os.utime(last, (number + 1, number + 1))
-    assert len(list(last.parent.iterdir())) == 20
-    assert last.is_dir()
+        copies.append(prepared.placed(home, folder))
+        os.utime(copies[-1], (number + 1, number + 1))
+    assert len(list(copies[-1].parent.iterdir())) == 20
+    assert copies[-1].is_dir()
+    assert not copies[0].exists()
 
 
 def test_a_server_runs_in_the_copy(folder: Path, environment: Mapping[str, str]) -> None:
