@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from xml.etree import ElementTree
 
 _LIMIT = 1800.0
@@ -16,15 +16,14 @@ _LIMIT = 1800.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """tests: node id -> passed, failed, skipped or error. reasons: of those that failed. seconds: of the whole command.
-
-    first_test: seconds from the command's start to its first test. sockets: attempts to leave the machine, by what was
-    asked for.
+    """tests: node id -> passed, failure, skipped or error. reasons: of those that did not pass. seconds: of the whole
+    command. code: None where it had to be ended. first_test: seconds from the command's start to its first test.
+    sockets: attempts to leave the machine, by what was asked for.
     """
 
     suite: str
     side: str
-    code: int
+    code: int | None
     seconds: float
     first_test: float | None
     tests: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +40,14 @@ class Measured:
 
 
 def command(
-    words: Sequence[str], *, suite: str, side: str, cwd: Path, environment: Mapping[str, str], folder: Path
+    words: Sequence[str],
+    *,
+    suite: str,
+    side: str,
+    cwd: Path,
+    environment: Mapping[str, str],
+    folder: Path,
+    timeout: float = _LIMIT,
 ) -> Measured:
     """Run one command that runs a suite and writes junit.xml into `folder`, and measure it."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,22 +56,32 @@ def command(
         path.unlink(missing_ok=True)
     wall, began = time.time(), time.monotonic()
     with (folder / "output.txt").open("wb") as output:
-        done = subprocess.run(
-            list(words), cwd=cwd, env=dict(environment), stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, timeout=_LIMIT, check=False,
-        )  # fmt: skip
+        code = _run(words, cwd=cwd, environment=environment, output=output, timeout=timeout)
     seconds = time.monotonic() - began
     tests, reasons = _read(junit)
     return Measured(
         suite=suite,
         side=side,
-        code=done.returncode,
+        code=code,
         seconds=round(seconds, 1),
         first_test=round(float(first.read_text()) - wall, 1) if first.exists() else None,
         tests=tests,
         reasons=reasons,
         sockets=_sockets(sockets),
     )
+
+
+def _run(
+    words: Sequence[str], *, cwd: Path, environment: Mapping[str, str], output: IO[bytes], timeout: float
+) -> int | None:
+    try:
+        done = subprocess.run(
+            list(words), cwd=cwd, env=dict(environment), stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, timeout=timeout, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return None
+    return done.returncode
 
 
 def _read(junit: Path) -> tuple[dict[str, str], dict[str, str]]:

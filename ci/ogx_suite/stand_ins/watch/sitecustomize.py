@@ -2,12 +2,13 @@
 
 import os
 import sys
+from typing import Any
 
-_PATH = os.environ.get("OGX_SUITE_SOCKETS")
+_PATH = os.environ.get("OGX_SUITE_SOCKETS", "")
 _HERE = ("localhost", "127.", "::1", "0.0.0.0", "::ffff:127.")  # noqa: S104 - a name to compare with, and where OGX looks for Ollama
 
 
-def _watch(event, arguments):
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "socket.connect":
         address = arguments[1]
         host = address[0] if isinstance(address, tuple) else None
