@@ -64,7 +64,8 @@ def probe(url: str, run_id: str, timeout: float = _REQUEST_TIMEOUT) -> Answer:
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     try:
         connection.request("GET", target, headers={PROBE_HEADER: run_id, "Connection": "close"})
-        return Answer(status=connection.getresponse().status)
+        with connection.getresponse() as response:
+            return Answer(status=response.status)
     except TimeoutError:
         return Answer(problem="took the connection but answered nothing")
     except ConnectionRefusedError:
