@@ -362,6 +362,10 @@ class Brain:
             take.close()
         return len(left)
 
+    def has_open(self, owner: Scope) -> bool:
+        """Whether a call of the scope is being recorded in this process."""
+        return bool(self._open_in(owner.name))
+
     def after_fork(self) -> None:
         """In a child: what the parent has under way is the parent's, and locks are free."""
         for take in self._open:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import time
 from collections.abc import Callable
 from urllib.parse import unquote
 
@@ -15,6 +17,7 @@ from . import marks
 PROBE = "x-stackproof-probe"
 BAGGAGE = "baggage"
 _MEMBER = "stackproof.scope"
+_COLLECTIONS = (0.1, 0.4, 1.5)  # seconds from one to the next: what the request held is let go a moment after its end
 # Servers with threads count at the same time, and one process may hold servers of two kinds.
 _lock = threading.Lock()
 
@@ -69,8 +72,23 @@ class Serving:
                 brain.requests_with_scope -= 1
             if token is not None:
                 brain.ledger.done(token)
+            if brain.settings.mode.records and brain.has_open(owner):
+                threading.Thread(target=_collect, args=(brain, owner), name="stackproof-collect", daemon=True).start()
 
         return end
+
+
+def _collect(brain: Brain, owner: scopes.Scope) -> None:
+    """Find the streams that a request has left open and nobody holds any more: their recordings are written then.
+
+    A relay whose client has gone ends with an error and closes nothing. Python closes what is dropped at its next
+    collection, which may be minutes away, and the end of the test waits for it.
+    """
+    for seconds in _COLLECTIONS:
+        time.sleep(seconds)
+        if not brain.has_open(owner):
+            return
+        gc.collect()
 
 
 def split_baggage(value: str) -> tuple[str | None, str]:
