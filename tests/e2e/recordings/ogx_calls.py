@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
+from stackproof.recorder import ids
+from stackproof.recorder.scope import Scope
 
 # Host -> the setup that a user of it has, the variable that holds its URL there, and the path of that URL.
 HOMES = {
@@ -32,6 +36,19 @@ HOMES = {
     "generativelanguage.googleapis.com": ("gemini", "GEMINI_BASE_URL", "/v1beta/openai"),
     "": ("vertexai", "VERTEX_AI_URL", ""),
 }
+
+
+def as_a_run_has_it(text: str) -> dict[str, Any]:
+    """A file with the ids that the test's files get in a run; OGX counts them from a number that its name gives."""
+    content: dict[str, Any] = json.loads(text)
+    test_id = content.get("test_id")
+    if test_id is None:
+        return content
+    first = int(sha256(test_id.encode()).hexdigest(), 16) % 10**12
+    for number in range(1, 10):
+        ours = ids.numbered(Scope(name=test_id), "file", number, (f"file-{'0' * 32}",))
+        text = re.sub(rf"\bfile-{first + number}\b", ours, text)
+    return dict(json.loads(text))
 
 
 @dataclass(frozen=True, kw_only=True)

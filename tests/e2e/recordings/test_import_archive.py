@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import sys
 import tarfile
@@ -86,7 +85,7 @@ class Taken:
         """The sources in the order in which they were imported."""
         for path in walk.sources(self.archive, [ogx]):
             name = path.relative_to(self.archive).as_posix()
-            yield ogx_calls.File(name=name, content=json.loads(path.read_bytes()))
+            yield ogx_calls.File(name=name, content=ogx_calls.as_a_run_has_it(path.read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="module")
