@@ -5,6 +5,7 @@ from __future__ import annotations
 from stackproof.catalog.records import StackMode, SuiteSpec
 from stackproof.catalog.runners import OPTIONS
 from stackproof.errors import UsageError
+from stackproof.option_table import OPTIONS as KNOWN
 from stackproof.options import RunOptions
 
 
@@ -21,9 +22,10 @@ def check(suite: SuiteSpec, mode: StackMode, stack: str, options: RunOptions) ->
         )
     if options.collect_only:
         raise UsageError(f"--collect-only: {runner.name} runs suite {suite.name!r}, and only pytest can list its tests")
-    for name in OPTIONS:
-        if getattr(options, name) is not None and name not in runner.options:
+    for option in KNOWN:
+        given = option.name in OPTIONS and getattr(options, option.name) is not None
+        if given and option.name not in runner.options:
             raise UsageError(
-                f"--{name.replace('_', '-')}: suite {suite.name!r} does not say how {runner.name} is told",
-                hint=f"add it to `options` of its `runner` in {suite.source.name}",
+                f"{option.flag}: suite {suite.name!r} does not say how {runner.name} is told",
+                hint=f"add {option.name!r} to `options` of its `runner` in {suite.source.name}",
             )
