@@ -34,6 +34,12 @@ class Measured:
         """How many tests ended in one of these ways."""
         return sum(end in ends for end in self.tests.values())
 
+    @property
+    def per_test(self) -> float | None:
+        """Seconds from the first test to the end, for each test that was not skipped."""
+        ran = self.count("passed", "failure", "error")
+        return None if self.first_test is None or not ran else (self.seconds - self.first_test) / ran
+
     def facts(self) -> dict[str, Any]:
         """As JSON."""
         return asdict(self)

@@ -11,8 +11,8 @@ from ci.ogx_suite.measured import Measured
 from ci.ogx_suite.what import Suite
 
 _HEAD = (
-    "| suite | to pass | side | passed | failed | error | skipped | wall, s | first test, s | attempts to leave |\n"
-    "|---|---|---|---|---|---|---|---|---|---|"
+    "| suite | to pass | side | passed | failed | error | skipped | wall, s | first test, s | s a test | leaving |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -27,7 +27,7 @@ def text(suites: Sequence[Suite], runs: Sequence[Measured]) -> str:
             wall = sum(run.seconds for run in mine)
             passed = sum(run.count("passed") for run in mine)
             lines.append(
-                f"| all | {sum(suite.expected for suite in suites)} | {side} | {passed} | | | | {wall:.0f} | | |"
+                f"| all | {sum(suite.expected for suite in suites)} | {side} | {passed} | | | | {wall:.0f} | | | |"
             )
     return "\n".join([*lines, "", *_differences(suites, runs)]) + "\n"
 
@@ -36,7 +36,10 @@ def _line(suite: Suite, run: Measured) -> str:
     first = "–" if run.first_test is None else f"{run.first_test:.1f}"
     counts = " | ".join(str(run.count(end)) for end in ("passed", "failure", "error", "skipped"))
     left = sum(run.sockets.values())
-    return f"| {suite.name} | {suite.expected} | {run.side} | {counts} | {run.seconds:.1f} | {first} | {left} |"
+    each = "–" if run.per_test is None else f"{run.per_test:.2f}"
+    return (
+        f"| {suite.name} | {suite.expected} | {run.side} | {counts} | {run.seconds:.1f} | {first} | {each} | {left} |"
+    )
 
 
 def _differences(suites: Sequence[Suite], runs: Sequence[Measured]) -> list[str]:
