@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, StackMode, StackSpec
+from stackproof.catalog.records import ModelRole, ProviderSpec, ServiceSpec, SetupSpec, StackMode, StackSpec
 from stackproof.edge import wiring
 from stackproof.edge.places import Places
 from stackproof.errors import UsageError
@@ -284,14 +284,7 @@ def _settings(
         providers=providers(cell.setup, values),
         secrets=cell.setup.all_secrets,
         rules=cell.setup.rules + cell.suite.rules,
-        provenance={}
-        if service is None
-        else {
-            "server": service.server,
-            "service": service.name,
-            "models": {alias: dict(facts) for alias, facts in service.models.items()},
-            **({"synthetic": True} if service.synthetic else {}),
-        },
+        provenance={"stack": cell.stack.name, **({} if service is None else _served_by(service))},
         header=cell.stack.header,
         stack_url=base_url,
         stack_type=cell.mode.stack_type,
@@ -303,6 +296,15 @@ def _settings(
         command=command_stem(cell, options),
         debug=options.debug,
     )
+
+
+def _served_by(service: ServiceSpec) -> dict[str, object]:
+    return {
+        "server": service.server,
+        "service": service.name,
+        "models": {alias: dict(facts) for alias, facts in service.models.items()},
+        **({"synthetic": True} if service.synthetic else {}),
+    }
 
 
 def _only_for_replay(cell: Cell) -> dict[str, str]:

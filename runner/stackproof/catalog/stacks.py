@@ -146,7 +146,9 @@ def _python(section: Section, folder: Path) -> PythonSpec | None:
         found = _BOUND.fullmatch(part)
         if found is None:
             inner.fail(
-                f"'version' of {inner.what} says {part!r}", key="version", hint='write it like ">=3.12" or ">=3.12,<3.14"'
+                f"'version' of {inner.what} says {part!r}",
+                key="version",
+                hint='write it like ">=3.12" or ">=3.12,<3.14"',
             )
         bounds[found[1]] = (3, int(found[2]))
     requirements, tests = inner.text("requirements"), inner.text("tests")

@@ -12,7 +12,7 @@ import pytest
 
 from stackproof.plugin.journal import MISSES
 from stackproof.plugin.scopes import SHARED_JOURNAL, ScopeTracker, shared_scopes_used
-from stackproof.recorder import elsewhere
+from stackproof.recorder import elsewhere, recording
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.mode import Mode
@@ -250,7 +250,10 @@ def _add(kept: Kept, counts: tuple[int, int]) -> None:
 
 
 def unused(brain: Brain, passed: Mapping[str, bool]) -> list[str]:
-    """Recordings of passed tests, and of shared scopes that were set up, which nobody asked for in this run."""
+    """Recordings of passed tests, and of shared scopes that were set up, which nobody asked for in this run.
+
+    One that says which stack recorded it is that stack's to use: another may ask for the same thing in other words.
+    """
     if brain.settings.mode is not Mode.REPLAY:
         return []
     calls, _ = brain.ledger.read("calls")
@@ -260,11 +263,24 @@ def unused(brain: Brain, passed: Mapping[str, bool]) -> list[str]:
     failed = _failed_shared(entries)
     names += [name for name in {str(entry["scope"]) for entry in entries} if not _is_among(name, failed)]
     digests = {Scope(name=name).digest[:12] for name in names}
+    stack = brain.settings.provenance.get("stack")
     left = []
     for folder, _, files in os.walk(brain.store.base):
         left += [
             str(Path(folder, name))
             for name in files
-            if name.endswith(".json") and name[:12] in digests and name not in used
+            if name.endswith(".json")
+            and name[:12] in digests
+            and name not in used
+            and not _of_another(folder, name, stack)
         ]
     return sorted(left)
+
+
+def _of_another(folder: str, name: str, stack: str | None) -> bool:
+    try:
+        content = recording.read(str(Path(folder, name)))
+    except recording.DamagedRecordingError:
+        return False  # whose it is cannot be told; it is nobody's to be silent about
+    recorded_by = ((content or {}).get("provenance") or {}).get("stack")
+    return stack is not None and recorded_by is not None and recorded_by != stack

@@ -131,6 +131,8 @@ def _provenance(call: Call, settings: Settings) -> dict[str, Any]:
         "sdk": call.request.headers.get("user-agent", ""),
         "recorded_with": f"stackproof {VERSION}",
     }
+    if facts.get("stack"):
+        provenance["stack"] = facts["stack"]
     if about:
         provenance["model"] = dict(about)
     for mark in ("synthetic", "synthetic_weights"):

@@ -82,7 +82,9 @@ def _named(given: str, name: str, stack: str, spec: PythonSpec) -> Path:
     where = shutil.which(str(Path(given).expanduser()))
     found = ask(Path(where)) if where is not None else None
     if found is None:
-        raise UsageError(f"{name} names {given}, which is no Python that runs", hint=f"stack {stack!r} needs {spec.words}")
+        raise UsageError(
+            f"{name} names {given}, which is no Python that runs", hint=f"stack {stack!r} needs {spec.words}"
+        )
     if not spec.fits(found.minor):
         raise UsageError(
             f"{name} names {given}, which is Python {found.version}; stack {stack!r} needs {spec.words}",

@@ -13,7 +13,8 @@ from typing import Any
 EMBEDDINGS = "-embeddings"
 """What follows a model's name where it makes embeddings: to OGX a model either answers or makes embeddings."""
 
-_VECTORS = "sqlite-vec"
+# Compares vectors in the process. sqlite-vec would need a Python whose sqlite3 may load extensions.
+_VECTORS = "faiss"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,7 +56,7 @@ def make(environ: Mapping[str, str], *, state: str, host: str) -> dict[str, Any]
                 {
                     "provider_id": _VECTORS,
                     "provider_type": f"inline::{_VECTORS}",
-                    "config": {"db_path": f"{state}/vectors.db", "persistence": _kept("vector_io")},
+                    "config": {"persistence": _kept("vector_io")},
                 }
             ],
             "files": [

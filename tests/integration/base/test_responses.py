@@ -6,7 +6,9 @@ import asyncio
 from typing import Any
 
 from openai import AsyncOpenAI, OpenAI
-from openai.types.responses import Response, ResponseCompletedEvent
+from openai.types.responses import Response, ResponseCompletedEvent, ResponseIncompleteEvent
+
+ENDINGS = ("response.completed", "response.incomplete")
 
 
 def check(response: Response) -> str:
@@ -23,7 +25,7 @@ def check(response: Response) -> str:
 
 def test_a_response_holds_one_message(openai_client: OpenAI, text_model: str) -> None:
     response = openai_client.responses.create(
-        model=text_model, input="Which metal is liquid?", temperature=0, max_output_tokens=12
+        model=text_model, input="Which metal is liquid?", temperature=0, max_output_tokens=16
     )
     assert check(response)
 
@@ -34,19 +36,20 @@ def test_instructions_are_part_of_what_the_model_reads(openai_client: OpenAI, te
         instructions="Answer like a sailor.",
         input="How are you?",
         temperature=0,
-        max_output_tokens=12,
+        max_output_tokens=16,
     )
     assert check(response)
 
 
 def test_a_streamed_response_has_its_events_in_order(openai_client: OpenAI, text_model: str) -> None:
     stream = openai_client.responses.create(
-        model=text_model, input="Which gas do plants need?", temperature=0, max_output_tokens=12, stream=True
+        model=text_model, input="Which gas do plants need?", temperature=0, max_output_tokens=16, stream=True
     )
     events = list(stream)
     types: list[str] = [event.type for event in events]
     assert types[0] == "response.created"
-    assert types[-1] == "response.completed"
+    # Cut at max_output_tokens, an answer is incomplete; not every provider says so.
+    assert types[-1] in ENDINGS
     steps = [
         "response.created",
         "response.output_item.added",
@@ -55,7 +58,7 @@ def test_a_streamed_response_has_its_events_in_order(openai_client: OpenAI, text
         "response.output_text.done",
         "response.content_part.done",
         "response.output_item.done",
-        "response.completed",
+        types[-1],
     ]
     assert [types.index(step) for step in steps] == sorted(types.index(step) for step in steps)
     assert len({event.item_id for event in events if event.type == "response.output_text.delta"}) == 1
@@ -65,13 +68,13 @@ def test_the_final_event_carries_the_whole_response(async_openai_client: AsyncOp
     async def ask() -> tuple[str, Response]:
         async with async_openai_client as client:
             stream = await client.responses.create(
-                model=text_model, input="Which bird cannot fly?", temperature=0, max_output_tokens=12, stream=True
+                model=text_model, input="Which bird cannot fly?", temperature=0, max_output_tokens=16, stream=True
             )
             text, final = "", None
             async for event in stream:
                 if event.type == "response.output_text.delta":
                     text += event.delta
-                elif isinstance(event, ResponseCompletedEvent):
+                elif isinstance(event, ResponseCompletedEvent | ResponseIncompleteEvent):
                     final = event.response
             assert final is not None
             return text, final
@@ -81,14 +84,14 @@ def test_the_final_event_carries_the_whole_response(async_openai_client: AsyncOp
 
 
 def test_a_second_turn_sends_the_first_output_back(openai_client: OpenAI, text_model: str) -> None:
-    first = openai_client.responses.create(model=text_model, input="I like chess.", temperature=0, max_output_tokens=8)
+    first = openai_client.responses.create(model=text_model, input="I like chess.", temperature=0, max_output_tokens=16)
     # Items go back as they came, their ids included.
     turns: list[Any] = [
         {"role": "user", "content": "I like chess."},
         *first.output,
         {"role": "user", "content": "What do I like?"},
     ]
-    second = openai_client.responses.create(model=text_model, input=turns, temperature=0, max_output_tokens=8)
+    second = openai_client.responses.create(model=text_model, input=turns, temperature=0, max_output_tokens=16)
     assert check(second)
     assert first.usage is not None
     assert second.usage is not None

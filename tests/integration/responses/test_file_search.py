@@ -44,7 +44,7 @@ def test_results_are_shown_when_asked_for(openai_client: OpenAI, text_model: str
         tools=[tool(library, max_num_results=1)],
         include=["file_search_call.results"],
         temperature=0,
-        max_output_tokens=8,
+        max_output_tokens=16,
     )
     results = search_of(response).results
     assert results is not None
@@ -65,7 +65,7 @@ def test_a_search_is_streamed_before_the_message(openai_client: OpenAI, text_mod
             input="Where does Ada grow pears?",
             tools=[tool(library)],
             temperature=0,
-            max_output_tokens=12,
+            max_output_tokens=16,
             stream=True,
         )
     )
@@ -76,13 +76,14 @@ def test_a_search_is_streamed_before_the_message(openai_client: OpenAI, text_mod
         "response.file_search_call.searching",
         "response.file_search_call.completed",
         "response.output_text.delta",
-        "response.completed",
+        types[-1],
     ]
     assert [types.index(step) for step in steps] == sorted(types.index(step) for step in steps)
     indexes = [event.output_index for event in events if event.type == "response.output_item.done"]
     assert indexes == [0, 1]
     last = events[-1]
-    assert last.type == "response.completed"
+    # Cut at max_output_tokens, an answer is incomplete; not every provider says so.
+    assert last.type in ("response.completed", "response.incomplete")
     assert search_of(last.response).status == "completed"
 
 
@@ -93,11 +94,11 @@ def test_what_was_found_stays_in_a_stored_conversation(openai_client: OpenAI, te
         tools=[tool(library)],
         store=True,
         temperature=0,
-        max_output_tokens=12,
+        max_output_tokens=16,
     )
     assert openai_client.responses.retrieve(first.id).to_dict() == first.to_dict()
     second = openai_client.responses.create(
-        model=text_model, input="Say it again.", previous_response_id=first.id, temperature=0, max_output_tokens=8
+        model=text_model, input="Say it again.", previous_response_id=first.id, temperature=0, max_output_tokens=16
     )
     assert first.usage is not None
     assert second.usage is not None
@@ -108,7 +109,7 @@ def test_an_async_client_searches_too(async_openai_client: AsyncOpenAI, text_mod
     async def ask() -> Response:
         async with async_openai_client as client:
             return await client.responses.create(
-                model=text_model, input="Who grows pears?", tools=[tool(library)], temperature=0, max_output_tokens=8
+                model=text_model, input="Who grows pears?", tools=[tool(library)], temperature=0, max_output_tokens=16
             )
 
     assert search_of(asyncio.run(ask())).queries == ["Who grows pears?"]

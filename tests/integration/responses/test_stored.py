@@ -7,7 +7,10 @@ import asyncio
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
-from openai.types.responses import Response, ResponseCompletedEvent
+from openai.types.responses import Response, ResponseCompletedEvent, ResponseIncompleteEvent
+
+# Cut at max_output_tokens, an answer is incomplete; not every provider says so.
+ENDINGS = (ResponseCompletedEvent, ResponseIncompleteEvent)
 
 
 def ask(client: OpenAI, model: str, text: str, previous: Response | None = None) -> Response:
@@ -18,7 +21,7 @@ def ask(client: OpenAI, model: str, text: str, previous: Response | None = None)
         previous_response_id=previous.id if previous else None,
         store=True,
         temperature=0,
-        max_output_tokens=12,
+        max_output_tokens=16,
     )
 
 
@@ -67,7 +70,7 @@ def test_a_response_that_is_not_to_be_stored_can_go_on_too(openai_client: OpenAI
         previous_response_id=first.id,
         store=False,
         temperature=0,
-        max_output_tokens=8,
+        max_output_tokens=16,
     )
     with pytest.raises(openai.NotFoundError):
         openai_client.responses.retrieve(second.id)
@@ -79,11 +82,11 @@ def test_input_items_are_listed(openai_client: OpenAI, text_model: str) -> None:
         input=[{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Name a bird."}],
         store=True,
         temperature=0,
-        max_output_tokens=8,
+        max_output_tokens=16,
     )
     items = openai_client.responses.input_items.list(response.id, order="asc").data
     assert [item.type for item in items] == ["message", "message"]
-    assert [item.to_dict()["role"] for item in items] == ["developer", "user"]
+    assert [getattr(item, "role", None) for item in items] == ["developer", "user"]
     assert all(str(item.id).startswith("msg_") for item in items)
     newest = openai_client.responses.input_items.list(response.id, limit=1).data
     assert [item.id for item in newest] == [items[-1].id]
@@ -92,23 +95,26 @@ def test_input_items_are_listed(openai_client: OpenAI, text_model: str) -> None:
 def test_a_deleted_response_is_gone(openai_client: OpenAI, text_model: str) -> None:
     response = ask(openai_client, text_model, "Name a stone.")
     openai_client.responses.delete(response.id)
-    with pytest.raises(openai.NotFoundError, match=response.id):
+    with pytest.raises(openai.NotFoundError) as gone:
         openai_client.responses.retrieve(response.id)
-    with pytest.raises(openai.BadRequestError, match=response.id) as caught:
+    with pytest.raises((openai.BadRequestError, openai.NotFoundError)) as lost:
         ask(openai_client, text_model, "And another?", response)
-    assert caught.value.code == "previous_response_not_found"
+    assert response.id in gone.value.response.text
+    assert response.id in lost.value.response.text
+    if isinstance(lost.value, openai.BadRequestError):
+        assert lost.value.code == "previous_response_not_found"
 
 
 def test_a_streamed_response_is_stored_when_it_is_complete(openai_client: OpenAI, text_model: str) -> None:
     events = list(
         openai_client.responses.create(
-            model=text_model, input="Name a flower.", store=True, temperature=0, max_output_tokens=12, stream=True
+            model=text_model, input="Name a flower.", store=True, temperature=0, max_output_tokens=16, stream=True
         )
     )
     assert events[0].type == "response.created"
     last = events[-1]
-    assert isinstance(last, ResponseCompletedEvent)
-    ids = {event.response.id for event in events if event.type in ("response.created", "response.completed")}
+    assert isinstance(last, ENDINGS)
+    ids = {event.response.id for event in events if event.type == "response.created" or isinstance(event, ENDINGS)}
     assert ids == {last.response.id}
     text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
     stored = openai_client.responses.retrieve(last.response.id)
@@ -119,15 +125,15 @@ def test_a_streamed_response_can_be_gone_on_from(async_openai_client: AsyncOpenA
     async def converse() -> tuple[Response, Response]:
         async with async_openai_client as client:
             stream = await client.responses.create(
-                model=text_model, input="I sail.", store=True, temperature=0, max_output_tokens=8, stream=True
+                model=text_model, input="I sail.", store=True, temperature=0, max_output_tokens=16, stream=True
             )
-            responses = [event.response async for event in stream if isinstance(event, ResponseCompletedEvent)]
+            responses = [event.response async for event in stream if isinstance(event, ENDINGS)]
             second = await client.responses.create(
                 model=text_model,
                 input="What do I do?",
                 previous_response_id=responses[0].id,
                 temperature=0,
-                max_output_tokens=8,
+                max_output_tokens=16,
             )
             return responses[0], second
 
@@ -166,7 +172,8 @@ def test_a_called_tool_and_its_result_belong_to_the_conversation(openai_client: 
 
 
 def test_an_unknown_response_is_not_found(openai_client: OpenAI) -> None:
-    with pytest.raises(openai.NotFoundError, match="resp_nothing"):
+    with pytest.raises(openai.NotFoundError) as one:
         openai_client.responses.retrieve("resp_nothing")
-    with pytest.raises(openai.NotFoundError, match="resp_nothing"):
+    with pytest.raises(openai.NotFoundError) as other:
         openai_client.responses.input_items.list("resp_nothing")
+    assert all("resp_nothing" in caught.value.response.text for caught in (one, other))
