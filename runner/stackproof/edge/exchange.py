@@ -20,7 +20,6 @@ from stackproof.recorder.brain import Brain
 from stackproof.recorder.decision import Answer, Later, PassThrough, Record
 from stackproof.recorder.interaction import Request
 from stackproof.recorder.redact import RESPONSE_HEADERS
-from stackproof.recorder.take import Take
 from stackproof.recorder.transports.aiohttp_failures import Failures
 
 _POLL = 0.02
@@ -82,19 +81,19 @@ class Exchange:
 
     async def _answer(self, answer: Answer, request: web.BaseRequest, place: Place) -> web.StreamResponse:
         if answer.status is None:
-            raise _cut(request, answer.exception)
+            return _Cut()
         response = await _begin(request, answer.status, answer.headers, place)
         for wait, chunk in answer.paced():
             if wait:
                 await asyncio.sleep(wait)
             await response.write(chunk)
         if answer.exception is not None:
-            raise _cut(request, answer.exception)
+            return _Cut()
         if answer.read_on is not None:
             # Cancelled when the caller leaves: a relay learns a moment after the last event that its own client has.
             await asyncio.sleep(_LEAVING)
             _say(answer.read_on())
-            raise _cut(request, None)
+            return _Cut()
         return response
 
     # -- to the provider
@@ -102,35 +101,27 @@ class Exchange:
     async def _record(
         self, record: Record, request: web.BaseRequest, place: Place, asked: Whose, body: bytes
     ) -> web.StreamResponse:
-        take = record.take
+        take, url = record.take, record.url or place.url
         try:
-            sent = record.body if record.body is not None else body
-            upstream = await self._send(request, record.url or place.url, asked, sent)
-            async with upstream:
+            async with await self._send(request, url, asked, body if record.body is None else record.body) as upstream:
                 headers = {name.lower(): value for name, value in upstream.headers.items()}
                 kept = {name: value for name, value in headers.items() if name in RESPONSE_HEADERS}
                 passed = take.start(upstream.status, headers, kept)
                 response = await _begin(request, upstream.status, passed, place)
-                await self._tee(upstream.content, take, response)
+                while not upstream.content.at_eof():
+                    chunk, _ = await upstream.content.readchunk()
+                    await _write(response, take.feed(chunk))
+                await _write(response, take.end())
                 return response
         except _CallerLeftError:
-            take.close()
-            raise
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+            return _Cut()
+        except Exception as error:  # noqa: BLE001 - whatever it is, a provider was asked and gave no whole answer
             told = self._failures.tell(error)
             take.fail(told)
-            raise _cut(request, told, place.url, error) from error
-        except Exception as error:
-            take.fail(self._failures.tell(error))
-            raise
+            _say(f"{request.method} {url}: {told['kind']}: {error}")
+            return _Cut()
         finally:
             take.close()  # nothing happens where it is over
-
-    async def _tee(self, source: aiohttp.StreamReader, take: Take, response: web.StreamResponse) -> None:
-        while not source.at_eof():
-            chunk, _ = await source.readchunk()
-            await _write(response, take.feed(chunk))
-        await _write(response, take.end())
 
     async def _send(self, request: web.BaseRequest, url: str, asked: Whose, body: bytes) -> aiohttp.ClientResponse:
         return await self._session.request(
@@ -154,17 +145,22 @@ class Exchange:
                     await _write(response, [chunk])
                 return response
         except _CallerLeftError:
-            raise
+            return _Cut()
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _cut(request, self._failures.tell(error), place.url, error) from error
+            _say(f"{request.method} {place.url}: {type(error).__name__}: {error}")
+            return _Cut()
 
 
-class _CallerLeftError(ConnectionResetError):
+class _CallerLeftError(Exception):
     """Whoever asked is gone; told apart from a provider that is."""
 
 
-class _CutError(ConnectionResetError):
-    """The connection ends here without an end of the answer: what a failed provider looks like from the stack."""
+class _Cut(web.StreamResponse):
+    """The connection ends here, without an end of the answer: what a failed provider looks like from the stack."""
+
+    async def prepare(self, request: web.BaseRequest) -> None:  # noqa: ARG002 - aiohttp's signature
+        """Make the server close the connection; it does so for a caller who has gone."""
+        raise ConnectionResetError
 
 
 async def _begin(request: web.BaseRequest, status: int, headers: Mapping[str, str], place: Place) -> web.StreamResponse:
@@ -192,14 +188,6 @@ async def _write(response: web.StreamResponse, pieces: list[bytes]) -> None:
 def _refused(request: web.BaseRequest, refusal: Refusal) -> web.Response:
     _say(f"{request.method} {request.path}: {refusal.text}")
     return web.Response(status=refusal.status, body=refusal.body(), headers=HEADERS)
-
-
-def _cut(
-    request: web.BaseRequest, told: Mapping[str, str] | None, url: str = "", error: BaseException | None = None
-) -> _CutError:
-    if error is not None and told is not None:
-        _say(f"{request.method} {url}: {told['kind']}: {error}")
-    return _CutError("as the provider's was")
 
 
 def _say(text: str) -> None:

@@ -29,6 +29,7 @@ class RunningEdge:
     """An edge that answers. require: raises StackStartError once it has ended by itself."""
 
     places: Places
+    pid: int
     log: Path | None
     started_in: float
     require: Callable[[], None]
@@ -108,7 +109,7 @@ def running(
             marks=None,
             check=check,
         )
-        yield RunningEdge(places=where, log=log, started_in=took, require=require)
+        yield RunningEdge(places=where, pid=process.pid, log=log, started_in=took, require=require)
         require()
     finally:
         process.stop()
