@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 from stackproof import container_environment, plan
 from stackproof.catalog.records import StackMode
 from stackproof.environment import Environment
-from stackproof.errors import DockerError
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
-from stackproof.run import namespace, suite, way
+from stackproof.run import cell_file, namespace, suite, way
 from stackproof.stack import beside, contained_tests, container, luggage, place
-from stackproof.stack.contained_tests import ContainedTests
+from stackproof.stack.contained_tests import ContainedTests, TestsInside
 from stackproof.stack.forwarder import forwarding
 from stackproof.stack.handle import StackHandle
+from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
 
 # The same without a container.
@@ -79,7 +79,6 @@ def start(order: Order, undo: ExitStack) -> Contained:
         )
     )
     built = order.build()
-    _refuse_elsewhere(cell, where)
     others = beside.start(
         cell.containers,
         where,
@@ -100,17 +99,6 @@ def start(order: Order, undo: ExitStack) -> Contained:
     return _server(order, built, where, undo)
 
 
-def _refuse_elsewhere(cell: plan.Cell, where: Place) -> None:
-    """What needs more of an engine than it shares; a stack alone has copies, and a way that leads to it."""
-    needs = "the folders of the tests" if cell.mode is StackMode.DOCKER_LIBRARY else "containers beside it"
-    if where.sharing.folders is False and (cell.containers or cell.mode is StackMode.DOCKER_LIBRARY):
-        raise DockerError(
-            f"the Docker engine at {where.engine.endpoint} shares nothing with this machine ({where.sharing.why}), "
-            f"and {cell.stack_config} needs {needs}",
-            hint="use the engine of this machine",
-        )
-
-
 def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> Contained:
     cell, options = order.cell, order.options
     handle = undo.enter_context(
@@ -119,9 +107,7 @@ def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> 
             where,
             variables=container_environment.inside(cell, options, built),
             cell_dir=order.cell_dir,
-            recordings=luggage.recordings(
-                order.project / options.recording_dir, cell.setup.name, cell.paths, cell.integration_root
-            ),
+            recordings=_recordings(order),
             timeout=options.start_timeout,
             say=order.say,
             check=order.check,
@@ -143,18 +129,29 @@ def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> 
 
 def _library(order: Order, built: Environment, where: Place) -> ContainedTests:
     arguments = suite.arguments(order.options, order.cell.paths, project=order.project, cell_dir=order.cell_dir)
+    cell, options = order.cell, order.options
     return contained_tests.make(
-        order.cell.stack,
+        cell.stack,
         where,
-        # The project is there to be read.
-        arguments=(*arguments[1:], "-p", "no:cacheprovider"),
-        variables=container_environment.inside(order.cell, order.options, built),
-        project=order.project,
-        cell_dir=order.cell_dir,
-        recordings=order.project / order.options.recording_dir,
-        records=order.cell.inference_mode.records,
-        shown=suite.talks(order.options),
+        TestsInside(
+            # The project is there to be read.
+            arguments=(*arguments[1:], "-p", "no:cacheprovider"),
+            variables=container_environment.inside(cell, options, built),
+            project=order.project,
+            cell_dir=order.cell_dir,
+            files=(order.cell_dir / cell_file.NAME,),
+            recordings=_recordings(order),
+            records=cell.inference_mode.records,
+            shown=suite.talks(options),
+        ),
+        say=order.say,
     )
+
+
+def _recordings(order: Order) -> Folder:
+    cell, options = order.cell, order.options
+    root = order.project / options.recording_dir
+    return luggage.recordings(root, cell.setup.name, cell.paths, cell.integration_root)
 
 
 def _moved(cell: plan.Cell, built: Environment, where: Place) -> dict[str, str]:

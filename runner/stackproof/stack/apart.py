@@ -1,4 +1,4 @@
-"""A stack's container that sees no folder of this machine: what it needs is put in, what it writes is brought out."""
+"""A container that sees no folder of this machine: what it needs is put in, what it writes is brought out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from stackproof.errors import DockerError
 from stackproof.stack import luggage
 from stackproof.stack.engine import Engine
+from stackproof.stack.kept import Kept
 from stackproof.stack.luggage import Folder
 from stackproof.stack.mirror import PROGRAM, Mirror
 from stackproof.stack.received import Received
@@ -37,11 +38,16 @@ class Baggage:
 class Apart:
     """What a container in which no folder of this machine is seen has in the place of that."""
 
-    def __init__(self, engine: Engine, baggage: Baggage, *, cell_dir: Path) -> None:
+    def __init__(
+        self, engine: Engine, baggage: Baggage, *, cell_dir: Path, with_tests: bool = False, kept: Kept | None = None
+    ) -> None:
+        """with_tests: they are in there too, and see its files themselves. kept: for recordings that they keep."""
         self._engine, self._baggage = engine, baggage
+        self._with_tests, self._kept = with_tests, kept
         self._cell_dir = cell_dir.absolute()
         self._received = Received(self._cell_dir)
-        self._mirror = Mirror(self._cell_dir, self._received)
+        # Tests in there are judged there: what comes meanwhile is for the screen, and all of it comes at the end.
+        self._mirror = Mirror(self._cell_dir, self._received, journals=with_tests)
         self._lost = ""
 
     def put(self, container: str) -> None:
@@ -60,7 +66,7 @@ class Apart:
         try:
             self._mirror.start(self._engine, container.id, python, guest / PROGRAM.name)
         except DockerError:
-            if not container.ends():
+            if not self._with_tests and not container.ends():
                 raise
             # It has ended already: whoever waits for it says how.
 
@@ -71,11 +77,11 @@ class Apart:
     def bring(self, container: str) -> None:
         """After its end: what has not come yet. It fails later, in `require`: the container has to go first."""
         try:
-            pieces = self._engine.get(container, str(self._cell_dir))
-            if pieces is None:
-                self._lost = "the container is gone"
-            else:
-                luggage.unpack(pieces, self._received)
+            self._bring(container, self._cell_dir, self._received)
+            if self._kept is not None:
+                self._bring(container, self._kept.folder.absolute(), self._kept)
+                if not self._lost:
+                    self._kept.settle()
         except tarfile.TarError as error:
             self._lost = f"the archive of it is cut ({error})"
         except OSError as error:
@@ -83,9 +89,16 @@ class Apart:
         except DockerError as error:
             self._lost = error.message
 
+    def _bring(self, container: str, folder: Path, into: luggage.Into) -> None:
+        pieces = self._engine.get(container, str(folder))
+        if pieces is None:
+            self._lost = self._lost or "the container is gone"
+        else:
+            luggage.unpack(pieces, into)
+
     def require(self, name: str) -> None:
         """DockerError unless everything that the container wrote is here: what it called would not be known."""
-        why = self._lost or self._mirror.problem
+        why = self._lost or ("" if self._with_tests else self._mirror.problem)
         if why:
             raise DockerError(
                 f"not all that {name} wrote in its container came out of it: {why}",

@@ -1,6 +1,6 @@
 """What goes into a container that sees no folder of this machine, and what comes out of it: tar archives.
 
-Paths inside are those outside, so nothing has to be translated.
+Paths inside are those outside, so nothing has to be translated, but for what of Stackproof itself goes in.
 """
 
 from __future__ import annotations
@@ -12,25 +12,29 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from stackproof.recorder.store import COMMON, folder_of
-from stackproof.stack.received import Received
 
 _IN_MEMORY = 8 << 20  # bytes; more of an archive goes to a temporary file
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Folder:
-    """Goes in as `path`, with `files` of it (paths below it), even when these are none."""
+    """Goes in as `path`, or as `inside` where it has another path there, with `files` of it, even when these are none.
+
+    files: paths below `path`. as_mounted: it is there to be read, so it belongs to root, and links in it stay links.
+    """
 
     path: Path
     files: Sequence[Path]
+    inside: Path | None = None
+    as_mounted: bool = False
 
     @property
     def size(self) -> int:
         """Bytes of its files."""
-        return sum(path.stat().st_size for path in self.files)
+        return sum(path.lstat().st_size for path in self.files)
 
 
 def everything(path: Path) -> Folder:
@@ -57,7 +61,7 @@ def recordings(root: Path, setup: str, paths: Iterable[str], integration_root: s
 
 
 def packed(folders: Sequence[Folder], *, owner: tuple[int, int]) -> IO[bytes]:
-    """A tar archive of them, to be unpacked at `/`. owner: user and group id of all that is in it."""
+    """A tar archive of them, to be unpacked at `/`. owner: user and group id of what the container may write."""
     spool: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the caller closes it
     try:
         with tarfile.open(fileobj=spool, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -65,12 +69,17 @@ def packed(folders: Sequence[Folder], *, owner: tuple[int, int]) -> IO[bytes]:
                 made: set[Path] = set()
                 for path in (folder.path, *folder.files):
                     for parent in reversed([path, *path.parents]):
-                        if parent.is_relative_to(folder.path) and parent not in made and parent.is_dir():
+                        if parent.is_relative_to(folder.path) and parent not in made and _is_folder(parent, folder):
                             made.add(parent)
-                            archive.addfile(_entry(parent, tarfile.DIRTYPE, owner))
+                            archive.addfile(_entry(parent, folder, tarfile.DIRTYPE, owner))
                 for path in folder.files:
+                    if folder.as_mounted and path.is_symlink():
+                        link = _entry(path, folder, tarfile.SYMTYPE, owner)
+                        link.linkname = str(path.readlink())
+                        archive.addfile(link)
+                        continue
                     data = path.read_bytes()
-                    entry = _entry(path, tarfile.REGTYPE, owner)
+                    entry = _entry(path, folder, tarfile.REGTYPE, owner)
                     entry.size = len(data)
                     archive.addfile(entry, io.BytesIO(data))
         spool.seek(0)
@@ -80,7 +89,14 @@ def packed(folders: Sequence[Folder], *, owner: tuple[int, int]) -> IO[bytes]:
     return spool
 
 
-def unpack(archive: Iterable[bytes], into: Received) -> None:
+class Into(Protocol):
+    """Takes what comes out of a container."""
+
+    def left(self, name: str, data: bytes) -> None:
+        """A file as it was left; its name is relative to the folder."""
+
+
+def unpack(archive: Iterable[bytes], into: Into) -> None:
     """Hand the files of a folder's archive on; tarfile.TarError or OSError when it is cut or cannot be kept."""
     stream = _Stream(iter(archive))
     with tarfile.open(fileobj=stream, mode="r|") as opened:
@@ -105,12 +121,18 @@ def only_file(archive: Iterable[bytes]) -> bytes:
         return b""
 
 
-def _entry(path: Path, kind: bytes, owner: tuple[int, int]) -> tarfile.TarInfo:
-    entry = tarfile.TarInfo(str(path.absolute()).lstrip("/"))
+def _is_folder(path: Path, folder: Folder) -> bool:
+    return path.is_dir() and not (folder.as_mounted and path.is_symlink())
+
+
+def _entry(path: Path, folder: Folder, kind: bytes, owner: tuple[int, int]) -> tarfile.TarInfo:
+    there = path.absolute() if folder.inside is None else folder.inside / path.relative_to(folder.path)
+    entry = tarfile.TarInfo(str(there).lstrip("/"))
     entry.type = kind
-    entry.uid, entry.gid = owner
-    entry.mode = 0o755 if kind == tarfile.DIRTYPE else 0o644
-    entry.mtime = int(path.stat().st_mtime)
+    entry.uid, entry.gid = (0, 0) if folder.as_mounted else owner
+    found = path.lstat() if kind == tarfile.SYMTYPE else path.stat()
+    entry.mode = 0o755 if kind == tarfile.DIRTYPE or found.st_mode & 0o100 else 0o644
+    entry.mtime = int(found.st_mtime)
     return entry
 
 

@@ -44,8 +44,10 @@ class _Asked:
 class Mirror:
     """Runs in a thread of its own from `start` to `close`. problem: why it ended before, for a person, else empty."""
 
-    def __init__(self, cell_dir: Path, received: Received) -> None:
+    def __init__(self, cell_dir: Path, received: Received, *, journals: bool = False) -> None:
+        """journals: nothing else is told, whatever else is written there."""
         self.problem = ""
+        self._journals = journals
         self._cell_dir, self._received = cell_dir, received
         self._asks = cell_dir / elsewhere.FOLDER
         self._asks.mkdir(exist_ok=True)
@@ -57,7 +59,8 @@ class Mirror:
 
     def start(self, engine: Engine, container: str, python: str, program: Path) -> None:
         """Begin; DockerError when the program beside the stack does not answer."""
-        self._way = engine.converse(container, [python, str(program), str(self._cell_dir.absolute())], silent=_SILENT)
+        command = [python, str(program), str(self._cell_dir.absolute()), *([mirror_inside.JOURNALS] * self._journals)]
+        self._way = engine.converse(container, command, silent=_SILENT)
         try:
             self._step(self._way)
         except EndedError as error:

@@ -1,8 +1,9 @@
 """Runs beside a stack in a container that sees no folder of the run: tells what the stack's processes wrote there.
 
-`mirror_inside.py RUN_DIR`. A line of JSON on standard input asks, {"put": {NAME: TEXT}}: files that the tests' side
-made. The answer is a line {"busy": {"serving": {SCOPE: n}, "inflight": {SCOPE: n}}, "files": [[NAME, OFFSET, SIZE]]},
-then the bytes of these files, in this order. OFFSET is null for a file that is told whole. Standard library only.
+`mirror_inside.py RUN_DIR [journals]`. A line of JSON on standard input asks, {"put": {NAME: TEXT}}: files that the
+tests' side made. The answer is a line {"busy": {"serving": {SCOPE: n}, "inflight": {SCOPE: n}}, "files": [[NAME,
+OFFSET, SIZE]]}, then the bytes of these files, in this order. OFFSET is null for a file that is told whole, of which
+there are none with `journals`. Standard library only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+JOURNALS = "journals"
 _BUSY = ("serving", "inflight")
 _WHOLE = ("staged", "marks")
 _GROWING = (".jsonl", ".log")
@@ -22,8 +24,9 @@ _GROWING = (".jsonl", ".log")
 class Teller:
     """Remembers what it has told, and tells the rest."""
 
-    def __init__(self, run_dir: str) -> None:
+    def __init__(self, run_dir: str, *, journals: bool = False) -> None:
         self._run_dir = Path(run_dir)
+        self._folders = () if journals else _WHOLE
         self._told: dict[str, int] = {}
         self._whole: dict[Path, tuple[int, int]] = {}
 
@@ -42,7 +45,7 @@ class Teller:
 
     def news(self) -> Iterator[tuple[str, int | None, bytes]]:
         """What nobody was told yet: name, offset and bytes; recordings come before the journals that name them."""
-        for folder in _WHOLE:
+        for folder in self._folders:
             for base, _, names in os.walk(self._run_dir / folder):
                 for name in sorted(names):
                     if not name.startswith(".") and not name.endswith(".tmp"):
@@ -82,9 +85,9 @@ class Teller:
                 yield scope.name, count
 
 
-def serve(run_dir: str, asked: BinaryIO, told: BinaryIO) -> None:
+def serve(run_dir: str, asked: BinaryIO, told: BinaryIO, *, journals: bool = False) -> None:
     """Answer every line until there are no more."""
-    teller = Teller(run_dir)
+    teller = Teller(run_dir, journals=journals)
     for line in asked:
         teller.put(json.loads(line)["put"])
         busy = teller.busy()
@@ -96,4 +99,4 @@ def serve(run_dir: str, asked: BinaryIO, told: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], sys.stdin.buffer, sys.stdout.buffer)
+    serve(sys.argv[1], sys.stdin.buffer, sys.stdout.buffer, journals=JOURNALS in sys.argv[2:])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from stackproof.errors import DockerError
 from stackproof.stack import luggage, place, sharing
 from stackproof.stack.apart import Apart, Baggage
+from stackproof.stack.kept import Kept
 from stackproof.stack.luggage import Folder
 from stackproof.stack.mirror import PROGRAM
 from stackproof.stack.place import Place
@@ -22,6 +24,14 @@ if TYPE_CHECKING:
 _NONCE = "nonce"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Together:
+    """What goes in beside the guest's folder where tests run in the container too. kept: for recordings they keep."""
+
+    folders: Callable[[], Sequence[Folder]]
+    kept: Callable[[], Kept] | None
+
+
 def started(
     start: Callable[[Apart | None, ExitStack], Container],
     where: Place,
@@ -29,6 +39,7 @@ def started(
     *,
     guest: Path,
     recordings: Folder,
+    tests: Together | None = None,
     say: Callable[[str], None],
 ) -> tuple[Container, Apart | None]:
     """The container, started with this machine's folders in it, or with copies where the engine does not show them.
@@ -49,9 +60,20 @@ def started(
                 return container, None
     copyfile(PROGRAM, guest / PROGRAM.name)
     place.shared(recordings.path)
-    baggage = Baggage(folders=(luggage.everything(guest), recordings), owner=place.ids(where.engine))
+    cell_dir = guest.parent
+    baggage = Baggage(
+        folders=(
+            *(tests.folders() if tests is not None else ()),
+            # The folder itself too: the engine would give one that it has to make to root.
+            Folder(path=cell_dir.absolute(), files=()),
+            luggage.everything(guest),
+            recordings,
+        ),
+        owner=place.ids(where.engine),
+    )
     say(f"the Docker engine at {where.engine.endpoint} sees no folders of this machine ({why}): {baggage} are copied")
-    apart = Apart(where.engine, baggage, cell_dir=guest.parent)
+    kept = tests.kept() if tests is not None and tests.kept is not None else None
+    apart = Apart(where.engine, baggage, cell_dir=cell_dir, with_tests=tests is not None, kept=kept)
     container = start(apart, undo)
     undo.callback(apart.close)
     return container, apart

@@ -126,20 +126,6 @@ def test_an_early_death_is_told_with_its_log(project: Project, contained: Add) -
     assert (project.cell_dir() / "written").exists()
 
 
-@pytest.mark.usefixtures("far")
-def test_containers_beside_a_stack_need_an_engine_of_this_machine(project: Project, contained: Add) -> None:
-    stack = contained("distant")
-    (project.root / "stacks/store").mkdir()
-    (project.root / "stacks/store/container.yaml").write_text(
-        f"description: a store\ndocker: {{image: '{project.environ[BASE]}', port: 80}}\nready: {{command: ['true']}}\n"
-    )
-    (project.root / "stacks/setups.yaml").write_text("local:\n  description: with a store\n  containers: [store]\n")
-    done = project.run("--stack-config", stack)
-    assert done.code == 4, done.output
-    assert "shares nothing with this machine (STACKPROOF_DOCKER_SHARING=copy), and docker:distant needs" in done.output
-    assert "containers beside it\n  use the engine of this machine" in done.output
-
-
 def test_recordings_that_the_container_cannot_read_are_told_before_the_stack_starts(
     project: Project, contained: Add, far: None
 ) -> None:
