@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from stackproof import container_environment, plan
 from stackproof.catalog.records import StackMode
+from stackproof.edge import wiring
 from stackproof.environment import Environment
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
@@ -65,6 +66,10 @@ class Order:
 def start(order: Order, undo: ExitStack) -> Contained:
     """Start it; everything is ended by `undo`. Raises what `place.opened` and `container.server` raise."""
     cell, options = order.cell, order.options
+    if wiring.is_at_edge(cell):
+        from stackproof.run import contained_at_edge  # noqa: PLC0415 - it is made of this module
+
+        return contained_at_edge.start(order, undo)
     where = undo.enter_context(
         place.opened(
             cell.stack,
@@ -113,6 +118,12 @@ def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> 
             check=order.check,
         )
     )
+    return led(order, built, handle, undo)
+
+
+def led(order: Order, built: Environment, handle: StackHandle, undo: ExitStack) -> Contained:
+    """Lead the tests to a stack that answers at the address of its container."""
+    options = order.options
     url = built.tests["STACKPROOF_API_BASE_URL"]
     inside, outside = urlsplit(handle.base_url).netloc, urlsplit(url).netloc
     seal = namespace.decide(options.seal, replay=order.replay, environment=order.caller)
