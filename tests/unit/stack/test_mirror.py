@@ -190,6 +190,14 @@ def test_half_a_line_is_not_told(tmp_path: Path) -> None:
     assert list(teller.news()) == []
 
 
+def test_where_tests_run_beside_the_stack_recordings_are_theirs(tmp_path: Path) -> None:
+    (tmp_path / "staged/scope").mkdir(parents=True)
+    (tmp_path / "staged/scope/a.json").write_text("{}")
+    (tmp_path / "tests.jsonl").write_text("one\n")
+    assert [name for name, _, _ in mirror_inside.Teller(str(tmp_path), journals=True).news()] == ["tests.jsonl"]
+    assert len(list(mirror_inside.Teller(str(tmp_path)).news())) == 2
+
+
 def test_what_a_command_complained_of_is_why_it_ended() -> None:
     near, far = socket.socketpair()
     talk = Conversation(near, timeout=5)
