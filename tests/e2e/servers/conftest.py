@@ -117,7 +117,7 @@ class Served:
     log: Path
     folder: Path
 
-    def get(self, way: str, say: str, whose: Scope | None, **headers: str) -> httpx2.Response:
+    def get(self, way: str, say: str, whose: Scope | None, **headers: Any) -> httpx2.Response:
         """Ask the server, for a test or for nobody."""
         if whose is not None:
             headers["x-provider-data"] = scope.to_header(whose, headers.get("x-provider-data"), str(self.run_dir))

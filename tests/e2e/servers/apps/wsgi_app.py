@@ -17,7 +17,6 @@ from openai import AsyncOpenAI, OpenAI
 
 VERSION = "first"
 _WHERE = {"base_url": os.environ["LLM_URL"], "api_key": os.environ["LLM_KEY"]}
-_at_start: list[str | None] = []
 app = Flask(__name__)
 
 
@@ -33,14 +32,16 @@ if os.environ.get("ASK_AT_START"):
     # Where the application is loaded before its server forks, this is under way in the master meanwhile.
     def _go_on_asking() -> None:
         while True:
-            _at_start.append(_ask("at the start"))
+            _ask("at the start")
 
+    # A thread that is importing at the fork would keep Python's own locks from the workers.
+    _ask("at the start")
     threading.Thread(target=_go_on_asking, daemon=True).start()
 
 
 @app.get("/health")
 def health() -> Response:
-    return jsonify(pid=os.getpid(), version=VERSION, preloaded="app" in os.environ.get("PRELOADED", ""))
+    return jsonify(pid=os.getpid(), version=VERSION)
 
 
 @app.get("/seen")

@@ -29,7 +29,7 @@ def put_in(module: ModuleType, brain: Brain) -> None:
 
 
 def _take_ours_out(request: Any, serving: Serving) -> scopes.Scope:
-    headers = request.headers
+    headers = request._message.headers  # the property would remember what it gave
     left: dict[str, str | None] = {}
     owner: scopes.Scope | None = None
     baggage: str | None = None
