@@ -25,7 +25,7 @@ from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.evidence import jsonfile, testlog
 from stackproof.recorder.mode import Mode
-from stackproof.run import cell_file, contained, made_first, namespace, suite, writable
+from stackproof.run import cell_file, contained, handing, made_first, namespace, suite, writable
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ports, service, start, tether
@@ -66,11 +66,12 @@ def main(arguments: list[str]) -> int:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Work:
-    """What every step of a cell needs; `outcome` is filled in on the way."""
+    """What every step of a cell needs; `outcome` is filled in on the way. cells: all of the run, in their order."""
 
     cell_dir: Path
     order: cell_file.CellOrder
     cell: plan.Cell
+    cells: tuple[plan.Cell, ...]
     caller: Mapping[str, str]
     outcome: dict[str, Any]
     interrupts: Interrupts
@@ -88,6 +89,7 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
         cell_dir=cell_dir,
         order=order,
         cell=made_first.placed(next(item for item in planned.cells if item.id == order.cell_id), caller),
+        cells=planned.cells,
         caller=caller,
         outcome=outcome,
         interrupts=interrupts,
@@ -172,6 +174,8 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
                 caller=work.caller,
                 say=work.log.say,
                 check=work.interrupts.check,
+                images=work.cell_dir.parents[1] / "images",
+                handover=handing.of(cell, work.cells, work.cell_dir.parents[1]),
             ),
             undo,
         )

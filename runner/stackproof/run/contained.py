@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from stackproof import container_environment, plan
@@ -15,12 +16,14 @@ from stackproof.environment import Environment
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, namespace, suite, way
-from stackproof.stack import beside, contained_tests, container, luggage, place
+from stackproof.stack import beside, contained_tests, container, luggage, place, shared_container
 from stackproof.stack.contained_tests import ContainedTests, TestsInside
 from stackproof.stack.forwarder import forwarding
 from stackproof.stack.handle import StackHandle
+from stackproof.stack.handover import Handover
 from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
+from stackproof.stack.seen import NotSeenError
 
 # The same without a container.
 _BESIDE = {StackMode.DOCKER: StackMode.SERVER, StackMode.DOCKER_LIBRARY: StackMode.LIBRARY}
@@ -43,7 +46,8 @@ class Contained:
 class Order:
     """What to start.
 
-    build: `environment.build` with all but `moved` and `beside`. caller: the environment of whoever asked.
+    build: `environment.build` with all but `moved` and `beside`. caller: the environment of whoever asked. images:
+    folder where the run notes which image it has chosen. handover: the container that cells of the run have in turn.
     """
 
     cell: plan.Cell
@@ -56,6 +60,8 @@ class Order:
     caller: Mapping[str, str]
     say: Callable[[str], None]
     check: Callable[[], None]
+    images: Path | None = None
+    handover: Handover | None = None
 
     @property
     def replay(self) -> bool:
@@ -79,6 +85,8 @@ def start(order: Order, undo: ExitStack) -> Contained:
             with_tests=cell.mode is StackMode.DOCKER_LIBRARY,
             environment=order.caller,
             without=plan.again(replace(cell, mode=_BESIDE[cell.mode]), options),
+            chosen=order.images,
+            handover=order.handover,
             say=order.say,
             check=order.check,
         )
@@ -105,19 +113,7 @@ def start(order: Order, undo: ExitStack) -> Contained:
 
 
 def _server(order: Order, built: Environment, where: Place, undo: ExitStack) -> Contained:
-    cell, options = order.cell, order.options
-    handle = undo.enter_context(
-        container.server(
-            cell.stack,
-            where,
-            variables=container_environment.inside(cell, options, built),
-            cell_dir=order.cell_dir,
-            recordings=_recordings(order),
-            timeout=options.start_timeout,
-            say=order.say,
-            check=order.check,
-        )
-    )
+    handle = _stack(order, built, where, undo)
     return led(order, built, handle, undo)
 
 
@@ -136,6 +132,25 @@ def led(order: Order, built: Environment, handle: StackHandle, undo: ExitStack) 
         # Also beside tests that are shut off: whoever keeps a stack wants to reach it.
         undo.enter_context(forwarding(outside, inside))
     return Contained(handle=replace(handle, base_url=url), variables=built.tests, prefix=prefix)
+
+
+def _stack(order: Order, built: Environment, where: Place, undo: ExitStack) -> StackHandle:
+    """In a container of its own, or as a process in one that cells share where containers see this machine's folders."""
+    arguments: dict[str, Any] = {
+        "variables": container_environment.inside(order.cell, order.options, built),
+        "cell_dir": order.cell_dir,
+        "recordings": _recordings(order),
+        "timeout": order.options.start_timeout,
+        "say": order.say,
+        "check": order.check,
+    }
+    if order.handover is not None and where.sharing.folders is not False:
+        try:
+            return undo.enter_context(shared_container.server(order.cell.stack, where, order.handover, **arguments))
+        except NotSeenError:
+            if where.sharing.folders:
+                raise
+    return undo.enter_context(container.server(order.cell.stack, where, **arguments))
 
 
 def _library(order: Order, built: Environment, where: Place) -> ContainedTests:

@@ -23,6 +23,7 @@ from stackproof.run.cell_run import CellOutcome, CellRun
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.judge import worst
 from stackproof.run.screen import Screen
+from stackproof.stack import handover
 
 __all__ = ["CellOutcome", "RunOutcome", "execute"]
 
@@ -96,12 +97,17 @@ def execute(
         run_folder.prune(plan.run_dir.parent)
         jsonfile.write(plan.run_dir / "plan.json", plan_text.facts(plan))
         with Interrupts() as interrupts:
-            for cell in plan.cells:
-                outcomes.append(
-                    CellRun(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts).run()
-                )
-                if outcomes[-1].exit_code in _ENDS_A_RUN and not (keep_going and interrupts.first is None):
-                    break
+            try:
+                for cell in plan.cells:
+                    outcomes.append(
+                        CellRun(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts).run()
+                    )
+                    if outcomes[-1].exit_code in _ENDS_A_RUN and not (keep_going and interrupts.first is None):
+                        break
+            finally:
+                # Left for a cell that never came, or by one that was killed.
+                for line in handover.clear(plan.run_dir, caller):
+                    screen.line(line)
         if plan.options.tests:
             reports = {item.cell.id: junit.read(item.cell_dir / "junit.xml") for item in outcomes}
             # A report that is missing or damaged is named in the evidence of its own cell.

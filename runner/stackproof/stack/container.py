@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
 
@@ -22,7 +23,7 @@ from stackproof.stack.handle import StackHandle
 from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
 from stackproof.stack.process import TAIL_LINES, describe_exit, tail
-from stackproof.stack.readiness import wait_ready
+from stackproof.stack.readiness import Watched, wait_ready
 from stackproof.stack.stack_died import StackDiedError
 
 _LOOK = 0.1  # seconds between two looks at a container
@@ -30,7 +31,7 @@ _FOLLOWED = 5.0
 _ENDING = 1.0
 # Docker's words for a mount of a folder that its machine does not have, and Podman's.
 _NO_SUCH_FOLDER = ("bind source path does not exist", "statfs")
-_ENTER = Path(enter.__file__)
+ENTER = Path(enter.__file__)
 
 
 class Container:
@@ -73,11 +74,12 @@ class Container:
         script = self._spec.command[1]
         code = 1
         with suppress(DockerError):  # it has ended already: `poll` says how
-            if shut is not None:
-                # Where the engine does not permit it, connections hang in place of failing at once.
-                self._engine.run_inside(self._id, [python, script, shut], as_root=True)
-            command = [python, script, "give", *map(str, folders)]
-            code = self._engine.run_inside(self._id, command, given=json.dumps(dict(given)).encode())
+            # One call for both: it takes as long as the start of a Python.
+            first = () if shut is None else (shut, self._spec.user or "0:0")
+            command = [python, "-I", "-S", script, *first, "give", *map(str, folders)]
+            code = self._engine.run_inside(
+                self._id, command, given=json.dumps(dict(given)).encode(), as_root=shut is not None
+            )
         if folders and code in (enter.NOT_WRITABLE, enter.NOT_READABLE):
             run_dir, recordings = folders
             wrong = f"write {run_dir}" if code == enter.NOT_WRITABLE else f"read the recordings in {recordings}"
@@ -94,6 +96,7 @@ class Container:
 
     def launch(self) -> str:
         """Make it, start it and follow its log; its id."""
+        self._state = self._ended_at = None
         try:
             self._id = self._engine.create(self._spec)
         except DockerError as error:
@@ -107,6 +110,10 @@ class Container:
         self._follower = threading.Thread(target=self._follow, name=f"log of {self.name}", daemon=True)
         self._follower.start()
         return self._id
+
+    def adopt(self) -> None:
+        """Go on with one that is there, under the name of its spec."""
+        self._id, self.started_at = self._spec.name, time.monotonic()
 
     @property
     def id(self) -> str:
@@ -212,17 +219,9 @@ def server(
     its network, or a way to it. StackStartError when it does not become ready, StackDiedError when it has ended by
     itself, DockerError when not all that it wrote came out of a container that does not see this machine's folders.
     """
-    docker = stack.docker
-    if docker is None:
-        raise UsageError(f"stack {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
-    guest = Path(guest_folder(str(cell_dir / "guest")))
-    script = guest / _ENTER.name
-    copyfile(_ENTER, script)
-    command = command_inside(stack, docker, where)
-    given = dict(variables)
-    recorded = stack.under_exec and given.get("STACKPROOF_INFERENCE_MODE", "replay") != "live"
-    if recorded:
-        given["PYTHONPATH"] = ":".join(filter(None, (str(guest), given.get("PYTHONPATH"))))
+    docker = required(stack)
+    own = prepared(stack, where, variables=variables, cell_dir=cell_dir)
+    guest = own.guest
 
     def start(apart: Apart | None, undo: ExitStack) -> Container:
         container = Container(
@@ -231,7 +230,7 @@ def server(
                 name=where.name(stack.name),
                 image=where.image,
                 entrypoint=(),
-                command=(docker.python, str(script), "run", "--", *command),
+                command=(docker.python, str(own.script), "run", "--", *own.command),
                 labels=where.labels,
                 user=place.caller(where.engine),
                 network=where.network,
@@ -254,46 +253,121 @@ def server(
         undo.callback(container.stop)
         shut = None if not where.internal else "shut" if apart is None else "unname"
         folders = (cell_dir.absolute(), recordings.path.absolute())
-        container.start(given, docker.python, shut=shut, folders=folders)
+        container.start(own.given, docker.python, shut=shut, folders=folders)
         if apart is not None:
             apart.watch(container, docker.python, guest)
         return container
 
     with ExitStack() as undo:
         container, apart = seen.started(start, where, undo, guest=guest, recordings=recordings, say=say)
-        address = container.address(where.network)
-        # One that has ended has no address; the wait says how it ended.
-        at = f"{address or stack.name}:{docker.port}"
+        origin = undo.enter_context(way(stack, where, container, guest=guest, say=say))
+        took = ready(
+            stack,
+            where,
+            container,
+            origin,
+            given=own.given,
+            cell_dir=cell_dir if own.recorded else None,
+            timeout=timeout,
+            check=check,
+        )
+        with answering(stack, container, origin, took) as handle:
+            yield handle
+    if apart is not None:
+        apart.require(stack.name)
+
+
+@contextmanager
+def way(
+    stack: StackSpec, where: Place, container: Container, *, guest: Path, say: Callable[[str], None]
+) -> Iterator[str]:
+    """The stack's URL as this machine can call it, by a container that leads there where its address cannot be."""
+    docker = required(stack)
+    address = container.address(where.network)
+    # One that has ended has no address; the wait says how it ended.
+    at = f"{address or stack.name}:{docker.port}"
+    with ExitStack() as undo:
         if address is not None and not seen.reached(where, address, docker.port):
             say(f"the stack's address, {address}, cannot be reached from here: a container leads to it")
             at = undo.enter_context(bridge.across(where, at, python=docker.python, guest=guest))
-        origin = f"http://{at}"
-        with unfit.told(container, image=where.image, python=docker.python, source=stack.source):
-            took = wait_ready(
-                process=container,
-                url=origin + stack.readiness.path,
-                readiness=stack.readiness,
-                timeout=stack.readiness.timeout if timeout is None else timeout,
-                run_id=given.get("STACKPROOF_RUN_ID", ""),
-                marks=cell_dir / "marks" if recorded else None,
-                check=check,
-            )
-        yield StackHandle(
-            name=stack.name,
-            mode=StackMode.DOCKER,
-            base_url=origin,
-            log=container.log,
-            started_in=took,
-            ended=lambda: None if container.poll() is None else container.ending(),
+        yield f"http://{at}"
+
+
+def ready(
+    stack: StackSpec,
+    where: Place,
+    process: Watched,
+    origin: str,
+    *,
+    given: Mapping[str, str],
+    cell_dir: Path | None,
+    timeout: float | None,
+    check: Callable[[], None],
+) -> float:
+    """Wait until the stack answers at `origin`; seconds since its start. cell_dir: None without the recorder in it."""
+    with unfit.told(process, image=where.image, python=required(stack).python, source=stack.source):
+        return wait_ready(
+            process=process,
+            url=origin + stack.readiness.path,
+            readiness=stack.readiness,
+            timeout=stack.readiness.timeout if timeout is None else timeout,
+            run_id=given.get("STACKPROOF_RUN_ID", ""),
+            marks=None if cell_dir is None else cell_dir / "marks",
+            check=check,
         )
-        if (code := container.poll()) is not None:
-            raise StackDiedError(
-                f"{stack.name} {container.ending()} while the tests ran, {container.elapsed():.1f} s after its start",
-                code=code,
-                hint="\n".join(("see " + str(container.log), *(f"  {line}" for line in container.tail()))),
-            )
-    if apart is not None:
-        apart.require(stack.name)
+
+
+@contextmanager
+def answering(stack: StackSpec, process: Watched, origin: str, took: float) -> Iterator[StackHandle]:
+    """The handle of a stack that is ready; StackDiedError at the end when it has ended by itself."""
+    yield StackHandle(
+        name=stack.name,
+        mode=StackMode.DOCKER,
+        base_url=origin,
+        log=process.log,
+        started_in=took,
+        ended=lambda: None if process.poll() is None else process.ending(),
+    )
+    if (code := process.poll()) is not None:
+        raise StackDiedError(
+            f"{stack.name} {process.ending()} while the tests ran, {process.elapsed():.1f} s after its start",
+            code=code,
+            hint="\n".join(("see " + str(process.log), *(f"  {line}" for line in process.tail()))),
+        )
+
+
+def required(stack: StackSpec) -> DockerSpec:
+    """The stack's `docker` section; UsageError without one."""
+    if stack.docker is None:
+        raise UsageError(f"stack {stack.name!r} has no `docker` section", hint=f"add it to {stack.source}")
+    return stack.docker
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """What a stack needs in its container. guest: folder with the recorder, and `script`, `enter.py`, in it.
+
+    command: of the stack. given: its variables. recorded: whether the recorder is loaded in it.
+    """
+
+    guest: Path
+    script: Path
+    command: Sequence[str]
+    given: Mapping[str, str]
+    recorded: bool
+
+
+def prepared(stack: StackSpec, where: Place, *, variables: Mapping[str, str], cell_dir: Path) -> Prepared:
+    """Put what it needs into the folder of the cell."""
+    guest = Path(guest_folder(str(cell_dir / "guest")))
+    script = guest / ENTER.name
+    copyfile(ENTER, script)
+    given = dict(variables)
+    recorded = stack.under_exec and given.get("STACKPROOF_INFERENCE_MODE", "replay") != "live"
+    if recorded:
+        given["PYTHONPATH"] = ":".join(filter(None, (str(guest), given.get("PYTHONPATH"))))
+    command = command_inside(stack, required(stack), where)
+    return Prepared(guest=guest, script=script, command=command, given=given, recorded=recorded)
 
 
 def no_names(guest: Path, where: Place) -> tuple[Mount, ...]:

@@ -4,8 +4,9 @@
 So no variable is in an argument, a label, a layer or the engine's own description of the container. `give RUN_DIR
 RECORDINGS` first sees whether the one can be written and the other read (codes 3 and 4). `enter.py shut`, run by root,
 takes the default route away: on a network from which nothing gets out, a connection then fails at once where it would
-hang; `unname` also leaves nobody to ask for names. Standard library only, and old Python: it runs in images of other
-people.
+hang; `unname` also leaves nobody to ask for names. `shut USER:GROUP give …` goes on as that user, so that one call of
+the engine does both. `enter.py hold` only waits for its end: what the container is for comes later (`supervise`).
+Standard library only, and old Python: it runs in images of other people.
 """
 
 import contextlib
@@ -13,16 +14,20 @@ import ctypes
 import fcntl
 import json
 import os
+import signal
 import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 FOLDER = "/run/stackproof"
 NOBODY = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
 NOT_WRITABLE, NOT_READABLE = 3, 4
-_GIVEN = Path(FOLDER) / "given.json"
+HOLDER = Path(FOLDER) / "holder"
+GIVEN = "given.json"
+_GIVEN = Path(FOLDER) / GIVEN
 _SIOCDELRT = 0x890C
 _PR_CAPBSET_DROP, _CAP_NET_ADMIN = 24, 12
 _DEADLINE = 120.0  # seconds; whoever made this container is gone then
@@ -90,6 +95,29 @@ def unname() -> int:
     return shut()
 
 
+def then(first: "Callable[[], int]", rest: "list[str]") -> int:
+    """`first`, and what `rest` says after it, as the user that it names."""
+    if not rest:
+        return first()
+    # Where the engine does not permit it, connections hang in place of failing at once.
+    with contextlib.suppress(OSError):
+        first()
+    user, _, group = rest[0].partition(":")
+    with contextlib.suppress(OSError):  # a rootless engine may not
+        os.setgroups([])
+    os.setgid(int(group))
+    os.setuid(int(user))
+    return give(rest[2:])
+
+
+def hold() -> int:
+    """Be there until somebody says that it is over; the first process of a container that several cells share."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    HOLDER.write_text(str(os.getpid()))
+    while True:
+        signal.pause()
+
+
 def _home() -> None:
     """The caller is nobody whom the image knows: what programs keep for a user goes to a folder in memory."""
     if os.environ.get("HOME", "/") == "/" and not os.access("/", os.W_OK):
@@ -128,5 +156,10 @@ def run(command: "list[str]") -> int:
 
 
 if __name__ == "__main__":
-    asked = {"give": lambda: give(sys.argv[2:]), "shut": shut, "unname": unname}
+    asked = {
+        "give": lambda: give(sys.argv[2:]),
+        "shut": lambda: then(shut, sys.argv[2:]),
+        "unname": lambda: then(unname, sys.argv[2:]),
+        "hold": hold,
+    }
     sys.exit(asked.get(sys.argv[1], lambda: run(sys.argv[3:]))())

@@ -15,10 +15,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 from stackproof.catalog.records import StackSpec
 from stackproof.errors import DockerError
+from stackproof.evidence import jsonfile
 from stackproof.stack import engine as engines
 from stackproof.stack import image, interpreter, labels, ports, sharing, sweep
 from stackproof.stack.engine import Engine
 from stackproof.stack.forwarder import forwarding
+from stackproof.stack.handover import Handover, Left
 from stackproof.stack.sharing import Sharing
 
 _BASE = "STACKPROOF_DOCKER_BASE"
@@ -47,7 +49,7 @@ class Place:
 
     def name(self, what: str) -> str:
         """A name for a container that no other run can have."""
-        return f"stackproof-{self.labels[labels.RUN]}-{what}-{self.token}"
+        return _named(self.labels[labels.RUN], what, self.token)
 
     def outward(self, url: str) -> str:
         """A URL of this machine as the containers can call it; one of another machine stays as it is."""
@@ -88,49 +90,80 @@ def opened(
     with_tests: bool = False,
     environment: Mapping[str, str],
     without: str,
+    chosen: Path | None = None,
+    handover: Handover | None = None,
     say: Callable[[str], None],
     check: Callable[[], None],
 ) -> Iterator[Place]:
     """The image of `stack`, and a network for its containers, for as long as the context lasts.
 
     owner: the process that the run belongs to. internal: nothing gets out of the network. with_tests: what tests need
-    is in the image too. without: the command that does the same without Docker. DockerError when the engine or an
-    image is missing.
+    is in the image too. without: the command that does the same without Docker. chosen: folder where a run notes which
+    image its first cell found or built, so that all its cells have the same. handover: what a cell before this one has
+    left, with its network; both stay for the next one where it says so. DockerError when the engine or an image is
+    missing.
     """
     with ExitStack() as undo:
         engine = undo.enter_context(contextlib.closing(engines.connect(environment, without=without)))
         shared = sharing.decide(engine.endpoint, engine.facts, environment, host=socket.gethostname())
-        for line in sweep.abandoned(engine, now=time.time()):
-            say(line)
-        tag, _ = image.prepare(
-            engine,
-            stack,
-            # Not every stack can start from what the others start from.
-            base=environment.get(interpreter.variable(_BASE, stack.name)) or environment.get(_BASE),
-            with_tests=with_tests,
-            environment=environment,
-            say=say,
-            check=check,
-        )
         marks = labels.of(run_id, stack.name, labels.owner(owner))
-        token = secrets.token_hex(4)
-        network = f"stackproof-{run_id}-{token}"
-        # Before it is made: an answer of the engine that gets lost must not leave it behind.
-        undo.callback(_remove, engine, network)
-        engine.create_network(network, labels=marks, internal=internal)
+        if handover is not None:
+            undo.callback(handover.end, engine)
+        left = None if handover is None else handover.take(engine)
+        if left is None:
+            for line in sweep.abandoned(engine, now=time.time()):
+                say(line)
+            tag = _image(engine, stack, chosen, with_tests=with_tests, environment=environment, say=say, check=check)
+            token = secrets.token_hex(4)
+            network = f"stackproof-{run_id}-{token}"
+            left = Left(container=_named(run_id, stack.name, token), network=network, token=token, image=tag)
+            # Before it is made: an answer of the engine that gets lost must not leave it behind.
+            if handover is None:
+                undo.callback(_remove, engine, network)
+            else:
+                handover.note(left)
+            engine.create_network(network, labels=marks, internal=internal)
         inner = undo.enter_context(ExitStack())
         yield Place(
             engine=engine,
-            image=tag,
-            network=network,
+            image=left.image,
+            network=left.network,
             internal=internal,
-            gateway=None if internal else engine.gateway(network),
+            gateway=None if internal else engine.gateway(left.network),
             labels=marks,
-            token=token,
+            token=left.token,
             undo=inner,
             sharing=shared,
             python="python3" if stack.docker is None else stack.docker.python,
         )
+
+
+def _image(
+    engine: Engine,
+    stack: StackSpec,
+    chosen: Path | None,
+    *,
+    with_tests: bool,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    check: Callable[[], None],
+) -> str:
+    """The tag of the image: what an earlier cell of the run has found or built, else found or built now."""
+    note = None if chosen is None else chosen / f"{stack.name}{'-tests' if with_tests else ''}.json"
+    if note is not None and (noted := jsonfile.read(note)) is not None:
+        return str(noted["image"])
+    # Not every stack can start from what the others start from.
+    base = environment.get(interpreter.variable(_BASE, stack.name)) or environment.get(_BASE)
+    tag, facts = image.prepare(
+        engine, stack, base=base, with_tests=with_tests, environment=environment, say=say, check=check
+    )
+    if note is not None:
+        jsonfile.write(note, {"image": tag, "id": facts.id})
+    return tag
+
+
+def _named(run_id: str, what: str, token: str) -> str:
+    return f"stackproof-{run_id}-{what}-{token}"
 
 
 def ids(engine: Engine) -> tuple[int, int]:
