@@ -28,7 +28,7 @@ from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, contained, handing, made_first, namespace, suite, writable
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
-from stackproof.stack import lifetime, ports, service, start, tether
+from stackproof.stack import lifetime, ports, service, start, tether, unknown_server
 from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.process import Process
@@ -220,6 +220,8 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
             check=work.interrupts.check,
         )
         work.log.say(str(found))
+    elif cell.mode is StackMode.SERVER and (unseen := unknown_server.note(work.cell_dir / "marks")) is not None:
+        work.log.say(unseen)
     return started
 
 
