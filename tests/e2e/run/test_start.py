@@ -114,6 +114,20 @@ def test_under_exec_the_recorder_is_loaded_and_the_process_stays_the_same(projec
     done = project.run()
     assert done.code == 0, done.output
     assert list((project.cell_dir() / "marks").glob("*.json"))
+    assert "ids: not seen by the stack, whose server is none that Stackproof knows" in done.output
+
+
+def test_nothing_is_said_of_ids_where_the_server_is_known(project: Project) -> None:
+    path = project.root / "stacks" / "toy" / "stack.yaml"
+    path.write_text(path.read_text().replace("under_exec: false", "under_exec: true"))
+    (path.parent / "server.py").write_text(
+        "import sys\n"
+        "from wsgiref.simple_server import demo_app, make_server\n"
+        "make_server('127.0.0.1', int(sys.argv[1]), demo_app).serve_forever()\n"
+    )
+    done = project.run()
+    assert done.code == 0, done.output
+    assert "ids:" not in done.output
 
 
 def test_a_proxy_of_the_caller_is_not_asked_about_readiness(project: Project) -> None:
@@ -166,10 +180,23 @@ def test_a_library_stack_that_cannot_be_made_is_named_and_is_no_suite_without_te
     assert "✗ lib could not be made from toy_app:create: RuntimeError: no weights" in done.output
 
 
-def test_an_env_that_wipes_everything_keeps_the_recorder_out(project: Project) -> None:
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ('"env", "-i", ', "STACKPROOF_RECORDER did not arrive in it: `env -i`, or a program"),
+        ('"env", "PYTHONPATH=/nowhere", ', "PYTHONPATH was replaced on the way"),
+    ],
+    ids=["env -i", "PYTHONPATH"],
+)
+def test_an_environment_that_keeps_the_recorder_out_is_named_within_seconds(
+    project: Project, before: str, said: str
+) -> None:
     path = project.root / "stacks" / "toy" / "stack.yaml"
     text = path.read_text().replace("under_exec: false", "under_exec: true")
-    path.write_text(text.replace('["{python}", ', '["env", "-i", "{python}", '))
+    path.write_text(text.replace('["{python}", ', f'[{before}"{{python}}", '))
     done = project.run()
     assert done.code == 5, done.output
     assert "the recorder was not loaded in the process that answers for toy" in done.output
+    assert said in done.output
+    assert "`recorder: edge`" in done.output
+    assert done.seconds < 20
