@@ -173,7 +173,8 @@ class StackSpec:
     for: file, folder or node id -> what that is.
     docker: how it runs in a container, where it can. containers: what has to run beside it there. variables:
     `STACKPROOF_…` name -> the stack's own name for it. python: the Python that it needs; None: the one of the run.
-    models: what the stack calls the setup's model of a role, with the template {name}.
+    models: what the stack calls the setup's model of a role, with the template {name}. warnings: filters as `python -W`
+    takes them, for the process that the stack shares with its tests: its warnings are no errors of theirs.
     """
 
     name: str
@@ -199,6 +200,7 @@ class StackSpec:
     variables: Mapping[str, str] = field(default_factory=dict)
     python: PythonSpec | None = None
     models: Mapping[ModelRole, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
     source: Path
 
 

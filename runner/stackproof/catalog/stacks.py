@@ -42,6 +42,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "lacks",
         "python",
         "models",
+        "warnings",
     )
     place = recorder_place(section)
     spec = StackSpec(
@@ -67,6 +68,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         lacks=section.text_map("lacks"),
         python=_python(section, path.parent),
         models=_models(section),
+        warnings=section.texts("warnings"),
         source=path,
     )
     if spec.app is not None and not _PLACE.fullmatch(spec.app):

@@ -28,7 +28,7 @@ from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, contained, handing, made_first, namespace, suite, writable
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
-from stackproof.stack import lifetime, ports, service, start, tether, unknown_server
+from stackproof.stack import lifetime, ourselves, ports, service, start, tether, unknown_server
 from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.process import Process
@@ -160,7 +160,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
     )
     # A library stack is started by the pytest plugin: it lives in the process of the tests.
     if cell.mode is StackMode.LIBRARY or options.collect_only:
-        return _Started(variables=build().tests)
+        return _Started(variables=ourselves.beside(build().tests, _in_process(work), work.cell_dir / "guest"))
     if cell.mode.in_containers:
         placed = contained.start(
             contained.Order(
@@ -198,7 +198,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
         handle = undo.enter_context(
             start.start(
                 cell=cell,
-                environment=built.stack,
+                environment=ourselves.variables(built.stack, work.order.python),
                 cell_dir=work.cell_dir,
                 timeout=options.start_timeout,
                 port=port,
@@ -249,9 +249,21 @@ def _tests(work: _Work, started: _Started) -> None:
         work.outcome["error"] = _post(work, options.post_command, variables)
 
 
+def _in_process(work: _Work) -> Path | None:
+    """The Python that runs stack and tests in one process; None where they are two, or it is ours."""
+    return work.order.python if work.cell.mode is StackMode.LIBRARY else None
+
+
 def _pytest(work: _Work, started: _Started) -> tuple[suite.SuiteEnd, None]:
     options = work.order.options
-    arguments = suite.arguments(options, work.cell.paths, project=work.order.project, cell_dir=work.cell_dir)
+    arguments = suite.arguments(
+        options,
+        work.cell.paths,
+        project=work.order.project,
+        cell_dir=work.cell_dir,
+        python=_in_process(work),
+        warnings=work.cell.stack.warnings if work.cell.mode is StackMode.LIBRARY else (),
+    )
     here = suite.process(
         [*started.prefix, *arguments],
         environment=started.variables,

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackproof.catalog.records import StackMode
 from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile, junit, testlog
@@ -110,19 +109,15 @@ class CellRun:
         Raises what `interpreter.choose` and `made_first.of_cell` raise, and Interrupted.
         """
         stack_edge.prepare(self._cell, environment=self._caller, say=self._screen.line, check=self._interrupts.check)
-        needed = not self._plan.options.collect_only or self._cell.mode is StackMode.LIBRARY
-        python = (
-            interpreter.choose(
+        python = None
+        if not self._plan.options.collect_only:
+            python = interpreter.choose(
                 self._cell.stack,
                 self._cell.mode,
                 environment=self._caller,
                 say=self._screen.line,
                 check=self._interrupts.check,
             )
-            if needed
-            else None
-        )
-        if not self._plan.options.collect_only:
             made_first.of_cell(
                 self._cell,
                 tests=self._plan.options.tests,

@@ -38,15 +38,26 @@ def talks(options: RunOptions) -> bool:
     return options.verbose or options.collect_only or bool(_INTERACTIVE.intersection(options.pytest_args))
 
 
-def arguments(options: RunOptions, paths: Sequence[str], *, project: Path, cell_dir: Path) -> list[str]:
-    """The command line of pytest; what the caller gave behind `--` comes last and wins.
+def arguments(
+    options: RunOptions,
+    paths: Sequence[str],
+    *,
+    project: Path,
+    cell_dir: Path,
+    python: Path | None = None,
+    warnings: Sequence[str] = (),
+) -> list[str]:
+    """The command line of pytest; what the caller gave behind `--` comes last and wins. python: None is ours.
+
+    warnings: filters that come before those of the project's configuration.
 
     Node ids are always relative to the project: a pytest configuration further up would make them longer, and every
     recording belong to another test.
     """
-    command = [sys.executable, "-m", "pytest", "-p", "stackproof"]
+    command = [str(python or sys.executable), "-m", "pytest", "-p", "stackproof"]
     command.append(f"--rootdir={project}")
     command += [f"--junitxml={cell_dir / 'junit.xml'}", "-o", "junit_family=xunit2"]
+    command += [word for text in warnings for word in ("-W", text)]
     if options.pattern is not None:
         command += ["-k", options.pattern]
     if options.workers is not None:

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -76,10 +77,11 @@ def start(
 ) -> Iterator[StackHandle]:
     """The running stack of `cell`, for as long as the context lasts.
 
-    environment: all variables of the stack's process. python: what {python} is in its command; None: ours. port: the one that `base_url` was made with; None lets the
-    kernel choose. timeout: seconds until it must be ready; None takes what its stack.yaml says. check: called while
-    waiting, raises to end the wait. Raises StackStartError when the stack does not become ready, UsageError for a mode
-    it does not have. Library stacks run in this very process, so only the process of the tests asks for one.
+    environment: all variables of the stack's process. python: what {python} is in its command; None: ours. port: the
+    one that `base_url` was made with; None lets the kernel choose. timeout: seconds until it must be ready; None takes
+    what its stack.yaml says. check: called while waiting, raises to end the wait. Raises StackStartError
+    when the stack does not become ready, UsageError for a mode it does not have. Library stacks run in this very
+    process, so only the process of the tests asks for one.
     """
     if cell.mode not in cell.stack.modes:
         raise UsageError(
@@ -127,7 +129,8 @@ def _library(
         undo.enter_context(_environment(environment))
         undo.enter_context(_import_path(python_path))
         try:
-            running = undo.enter_context(InProcessApp(_application(stack)))
+            with _own_warnings():
+                running = undo.enter_context(InProcessApp(_application(stack)))
         except StackproofError as error:
             # pytest's own exit codes say something else by the same numbers, so the reason goes beside them.
             jsonfile.write(error_file, error_facts(error))
@@ -234,6 +237,17 @@ def _application(stack: StackSpec) -> Any:
             f"{stack.name} could not be made from {stack.app}: {type(error).__name__}: {error}",
             hint=f"its stack.yaml is {stack.source}",
         ) from error
+
+
+@contextmanager
+def _own_warnings() -> Iterator[None]:
+    """What the stack warns of while it starts is told, as in a server, and no error of the tests that happen to be here.
+
+    Filters of the tests are in force again for what follows.
+    """
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        yield
 
 
 @contextmanager

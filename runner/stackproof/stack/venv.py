@@ -1,4 +1,4 @@
-"""Virtual environments that Stackproof makes, each once for the requirements that are in it, in the user's cache folder."""
+"""Virtual environments of stacks, each made once for its requirements, in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def make(
     check: Callable[[], None],
     options: Sequence[str] = (),
 ) -> None:
-    """Make `home`/venv, complete or not at all; what was written is in `home`/install.log. options: further ones of pip."""
+    """Make `home`/venv, complete or not at all, with a log, `home`/install.log. options: further ones of pip."""
     # A virtual environment may not be moved: its scripts name their folder. What is renamed is a link to it.
     folder = home / f"venv-{os.getpid()}-{time.time_ns()}"
     log = home / "install.log"

@@ -293,6 +293,7 @@ def test_recorder_is_told_who_is_called_and_by_whom() -> None:
     assert settings.secrets == ("OPENAI_API_KEY", "OPTIONAL_TOKEN")
     assert [rule["name"] for rule in settings.rules] == ["floats", "nulls"]
     assert settings.provenance == {
+        "stack": "reference",
         "server": "llama.cpp b1",
         "service": "llama-cpp",
         "models": {"m": {"synthetic_weights": True}},
