@@ -191,7 +191,8 @@ def serve(tmp_path: Path, provider: ChatProvider) -> Serve:
         )
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
-        kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR", "PATH") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("LANG", "TMPDIR", "PATH") if name in os.environ}
+        kept["HOME"] = str(tmp_path)  # gunicorn leaves a socket there
         given = {VARIABLE: settings.to_json(), "LLM_URL": provider.url, "LLM_KEY": "a-key-of-nobody"}
         line = [part.format(port=port) for part in command]
         log = tmp_path / f"{run_dir.name}.log"

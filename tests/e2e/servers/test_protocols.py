@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "uvicorn": "-m uvicorn asgi_app:app --port {port}",
     "hypercorn": "-m hypercorn -b 127.0.0.1:{port} asgi_app:app",
-    "gunicorn": "-m gunicorn -b 127.0.0.1:{port} --no-control-socket -k asgi asgi_app:app",
+    "gunicorn": "-m gunicorn -b 127.0.0.1:{port} -k asgi asgi_app:app",
     "granian": "-m granian --port {port} --interface asgi asgi_app:app",
     "aiohttp": "aiohttp_app.py {port}",
     "flask": "wsgi_app.py {port} threads",
 }
+_NEEDED = {"gunicorn": "gunicorn.workers.gasgi"}
 _NAME = "tests/integration/test_protocols.py::test_one[ü]"
 _ONE = Scope(name=_NAME, test_id=_NAME)
 
 
 @pytest.mark.parametrize("server", _COMMANDS)
 def test_applications_see_what_is_theirs_and_nothing_of_ours(serve: Serve, server: str) -> None:
-    pytest.importorskip(server)
+    pytest.importorskip(_NEEDED.get(server, server))
     theirs = {
         "x-provider-data": '{"their_key": "k"}',
         "baggage": "user=7,stackproof.scope=a",
@@ -50,7 +51,7 @@ def test_applications_see_what_is_theirs_and_nothing_of_ours(serve: Serve, serve
 def test_calls_that_a_websocket_causes_belong_to_whoever_opened_it(
     serve: Serve, provider: ChatProvider, server: str
 ) -> None:
-    pytest.importorskip(server)
+    pytest.importorskip(_NEEDED.get(server, server))
     pytest.importorskip("websockets")  # uvicorn's
     with serve(Mode.RECORD, *_COMMANDS[server].split()) as served:
         recorded = asyncio.run(_talk(served))
@@ -86,7 +87,7 @@ def test_workers_go_on_where_their_master_was_calling_a_provider_at_the_fork(
 ) -> None:
     for name in ("gunicorn", "flask"):
         pytest.importorskip(name)
-    command = f"-m gunicorn -b 127.0.0.1:{{port}} --no-control-socket -w 3 -k {worker} --preload wsgi_app:app"
+    command = f"-m gunicorn -b 127.0.0.1:{{port}} -w 3 -k {worker} --preload wsgi_app:app"
     with serve(Mode.RECORD, *command.split(), environ={"ASK_AT_START": "1"}) as served:
         served.wait_until(lambda: "at the start" in provider.asked)
         recorded = served.at_once([("ask", "hello", _ONE)] * 9)

@@ -24,7 +24,7 @@ _WAYS = {
     ),
     "gunicorn": (
         ("gunicorn", "flask"),
-        "-m gunicorn -b 127.0.0.1:{port} --no-control-socket --reload wsgi_app:app",
+        "-m gunicorn -b 127.0.0.1:{port} --reload wsgi_app:app",
         "wsgi_app.py",
     ),
     "werkzeug": (("werkzeug", "flask"), "wsgi_app.py {port} reload", "wsgi_app.py"),

@@ -14,7 +14,7 @@ from stackproof.recorder.scope import Scope
 if TYPE_CHECKING:
     from tests.e2e.servers.conftest import ChatProvider, Serve, Served
 
-_GUNICORN = ("-m", "gunicorn", "-b", "127.0.0.1:{port}", "--no-control-socket")
+_GUNICORN = ("-m", "gunicorn", "-b", "127.0.0.1:{port}")
 _HYPERCORN = ("-m", "hypercorn", "-b", "127.0.0.1:{port}")
 _GRANIAN = ("-m", "granian", "--port", "{port}", "--no-ws", "--workers-kill-timeout", "5")
 _ASGI, _WSGI = ("ask", "sync", "stream", "later"), ("ask", "thread", "loop", "stream", "closing")
@@ -48,6 +48,12 @@ KINDS = {
         server="hypercorn",
         workers=3,
     ),
+    "hypercorn-trio": Kind(
+        needs=("hypercorn", "trio"),
+        command=(*_HYPERCORN, "-k", "trio", "asgi_app:app"),
+        ways=_ASGI,
+        server="hypercorn",
+    ),
     "hypercorn-wsgi": Kind(
         needs=("hypercorn", "flask"),
         command=(*_HYPERCORN, "--workers", "2", "wsgi:wsgi_app:app"),
@@ -70,8 +76,15 @@ KINDS = {
         server="gunicorn",
         workers=2,
     ),
+    "gunicorn-gevent": Kind(
+        needs=("gunicorn", "gevent", "flask"),
+        command=(*_GUNICORN, "-w", "2", "-k", "gevent", "wsgi_app:app"),
+        ways=("ask", "thread", "stream", "closing"),
+        server="gunicorn",
+        workers=2,
+    ),
     "gunicorn-asgi": Kind(
-        needs=("gunicorn",),
+        needs=("gunicorn.workers.gasgi",),
         command=(*_GUNICORN, "-w", "3", "-k", "asgi", "asgi_app:app"),
         ways=_ASGI,
         server="gunicorn",
