@@ -159,7 +159,7 @@ def running(
 
 
 def _given(cell: Cell, built: Environment, folder: Path) -> dict[str, str]:
-    """Its variables: the run's settings, the secrets that it keeps out of files, and how this machine reaches others."""
+    """Its variables: the run's settings, the secrets to be kept out of files, and how this machine reaches others."""
     wanted = {VARIABLE, *cell.setup.all_secrets}
     given = {name: value for name, value in built.tests.items() if name in wanted or name.upper() in _PROXIES}
     authorities = built.tests.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
