@@ -135,7 +135,7 @@ def led(order: Order, built: Environment, handle: StackHandle, undo: ExitStack) 
 
 
 def _stack(order: Order, built: Environment, where: Place, undo: ExitStack) -> StackHandle:
-    """In a container of its own, or as a process in one that cells share where containers see this machine's folders."""
+    """In a container of its own, or as a process in one that cells share, if containers see folders of here."""
     arguments: dict[str, Any] = {
         "variables": container_environment.inside(order.cell, order.options, built),
         "cell_dir": order.cell_dir,

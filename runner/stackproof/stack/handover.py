@@ -56,12 +56,14 @@ class Handover:
         found = _read(self._path)
         if found is None:
             return None
+        # From now on it goes at the end of this cell, also where the engine fails at the next question.
+        self.left = replace(found, free=False, uses=found.uses + 1)
         state = engine.state(found.container) if found.free else None
         if state is None or not state.running:
-            _remove(engine, found)
-            self._path.unlink(missing_ok=True)
+            self.end(engine)
+            self.left = None
             return None
-        self.note(replace(found, free=False, uses=found.uses + 1))
+        self.note(self.left)
         return self.left
 
     @property

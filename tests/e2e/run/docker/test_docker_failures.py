@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,10 @@ import pytest
 
 from stackproof.catalog.stacks import load_stack
 from stackproof.errors import DockerError, StackproofError
-from stackproof.stack import container, luggage, place
+from stackproof.stack import container, luggage, place, shared_container
 from stackproof.stack import engine as engines
 from stackproof.stack.engine import Engine
+from stackproof.stack.handover import Handover
 
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
@@ -49,12 +52,16 @@ class Breaking:
 
 
 @contextmanager
-def attempt(project: Project, name: str, engine: Any, patch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Start the stack; yields its address."""
+def attempt(
+    project: Project, name: str, engine: Any, patch: pytest.MonkeyPatch, handover: Handover | None = None
+) -> Iterator[str]:
+    """Start the stack; yields its address. handover: it is a process in a container that others have too."""
     patch.setattr(engines, "connect", lambda *_, **__: engine)
     stack = load_stack(project.root / "stacks" / name / "stack.yaml", shown="stack.yaml")
-    cell_dir = project.root / "cell"
-    cell_dir.mkdir(exist_ok=True)
+    cell_dir = project.root / "cells" / "cell"
+    shutil.rmtree(cell_dir, ignore_errors=True)
+    cell_dir.mkdir(parents=True)
+    server = container.server if handover is None else partial(shared_container.server, handover=handover)
     with ExitStack() as undo:
         where = undo.enter_context(
             place.opened(
@@ -64,12 +71,13 @@ def attempt(project: Project, name: str, engine: Any, patch: pytest.MonkeyPatch)
                 internal=True,
                 environment=os.environ,
                 without="",
+                handover=handover,
                 say=lambda _: None,
                 check=lambda: None,
             )
         )
         handle = undo.enter_context(
-            container.server(
+            server(
                 stack,
                 where,
                 variables={"STACKPROOF_INFERENCE_MODE": "live"},
@@ -108,6 +116,40 @@ def test_a_failure_at_any_step_leaves_nothing(  # noqa: PLR0917 - fixtures
     assert left_on_engine() == []
 
 
+SHARED = (*STEPS, "changes", "converse")
+
+
+@pytest.mark.parametrize("cell", [0, 1], ids=["first-cell", "second-cell"])
+@pytest.mark.parametrize("step", SHARED)
+def test_a_failure_at_any_step_leaves_nothing_of_a_container_that_cells_share(  # noqa: PLR0917 - fixtures
+    project: Project,
+    contained: Callable[..., str],
+    engine: Engine,
+    left_on_engine: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    cell: int,
+) -> None:
+    contained("toy")
+    said = []
+    for number in (0, 1):
+        broken = Breaking(engine, step if number == cell else "none", lost=False)
+        handover = Handover(project.root / "shared" / "toy.json", follows=number == 0)
+        try:
+            with attempt(project, "toy", broken, monkeypatch, handover) as address:
+                assert str(_TAKEN) in address
+        except StackproofError as error:
+            said.append(error.message)
+            assert number == cell
+            if number == 0:
+                assert left_on_engine() == []
+        # The second cell makes nothing, and looks for no image.
+        assert broken.broke == (number == cell and (cell == 0 or step in {"state", "converse"}))
+    assert said in ([], [f"the engine broke at {step}"]) or step == "run_inside", said
+    assert left_on_engine() == []
+    assert not (project.root / "shared" / "toy.json").exists()
+
+
 def test_what_the_program_in_the_container_raises_is_what_is_told(
     project: Project,
     contained: Callable[..., str],
@@ -120,4 +162,4 @@ def test_what_the_program_in_the_container_raises_is_what_is_told(
     with pytest.raises(ZeroDivisionError), attempt(project, "toy", unbroken, monkeypatch):
         raise ZeroDivisionError(left_on_engine())
     assert left_on_engine() == []
-    assert Path(project.root / "cell/stack.log").read_text().startswith("starting\n")
+    assert Path(project.root / "cells/cell/stack.log").read_text().startswith("starting\n")
