@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.catalog.runners import RunnerSpec
-from stackproof.errors import ExitCode
-from stackproof.evidence import junit
+from stackproof.edge import probe
+from stackproof.errors import ExitCode, UsageError
+from stackproof.evidence import jsonfile, junit
 from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
 from stackproof.options import RunOptions
@@ -49,7 +50,11 @@ def process(
     cell_dir: Path,
     shown: bool,
 ) -> Process:
-    """The command of a suite, not started yet. shown: it writes to our terminal. Raises as `prepared.make` does."""
+    """The command of a suite, not started yet. shown: it writes to our terminal.
+
+    UsageError where the stack hands no ids on; raises what `prepared.make` raises.
+    """
+    _refuse_without_ids(runner, cell, cell_dir)
     home = folder = runner.folder
     if runner.prepare is not None:
         home = prepared.make(f"{cell.suite.name}-tests", runner.prepare, runner.folder, environment=caller)
@@ -69,6 +74,19 @@ def process(
         cwd=folder,
         log=None if shown else cell_dir / LOG,
         interactive=shown,
+    )
+
+
+def _refuse_without_ids(runner: RunnerSpec, cell: Cell, cell_dir: Path) -> None:
+    """At an edge, ids that the stack does not hand on are announced by pytest's plugin, and by nobody else."""
+    facts = jsonfile.read(cell_dir / probe.FILE)
+    if facts is None or not facts.get("serial"):
+        return
+    raise UsageError(
+        f"stack {cell.stack.name!r} hands no test ids on ({facts.get('why')}), and {runner.name} announces none: "
+        "nobody could tell whose a provider call is",
+        hint="have the stack send the id header or W3C baggage along with its provider calls, and name a `probe` that "
+        "shows it in `edge` of its stack.yaml",
     )
 
 
@@ -175,7 +193,7 @@ def _settle_one(journal: Journal, brain: Brain, kept: keeping.Kept, name: str, t
         outcome=case.outcome.value,
         duration=case.seconds,
         reason=(case.message or None) if skipped else None,
-        text=("\n".join(filter(None, (case.message, case.text))) or None) if case.outcome.bad else None,
+        text=(case.text or case.message or None) if case.outcome.bad else None,
         attempt=owner.attempt,
         report=list(case.key),
     )
