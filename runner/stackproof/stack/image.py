@@ -13,7 +13,7 @@ from typing import IO, assert_never
 
 from stackproof.catalog.records import BesideSpec, DockerSpec, ServiceImage, ServiceSpec, StackSpec
 from stackproof.errors import DockerError, UsageError
-from stackproof.stack import labels, prepared, wheelhouse
+from stackproof.stack import built, interpreter, prepared, service, wheelhouse
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ImageFacts
 
@@ -57,20 +57,36 @@ def prepare(
     ready = engine.image(tag)
     if ready is not None:
         return tag, ready
-    say(f"building {tag} from {start_from}")
-    wheels = None
-    if asked:
-        target = wheelhouse.target_of(engine, found.id)
-        wheels = wheelhouse.prepare(asked, target, alone=alone, environment=environment, say=say, check=check)
-    with tempfile.TemporaryFile() as context:
-        _pack(context, stack, spec, wheels, asked, made=made)
-        context.seek(0)
-        for line in engine.build(
-            context, tag=tag, arguments={"BASE": start_from}, labels={labels.STACK: stack.name, labels.DIGEST: tag}
-        ):
-            say(f"  {line}")
-            check()
+    locks = service.cache_folder(environment).parent / "images"
+    locks.mkdir(parents=True, exist_ok=True)
+    # Two that build the same at once would make two images, and the second would take the name from the first.
+    with service.locked(locks / f"{kind}.lock", stack.name, check):
+        if (ready := engine.image(tag)) is not None:
+            return tag, ready
+        say(f"building {tag} from {start_from}")
+        wheels = None
+        if asked:
+            target = wheelhouse.target_of(engine, found.id)
+            _require_python(stack, target.version, start_from)
+            wheels = wheelhouse.prepare(asked, target, alone=alone, environment=environment, say=say, check=check)
+        with tempfile.TemporaryFile() as context:
+            _pack(context, stack, spec, wheels, asked, made=made)
+            context.seek(0)
+            built.build(
+                engine, context, tag=tag, stack=stack.name, arguments={"BASE": start_from}, say=say, check=check
+            )
     return tag, _there(engine, tag, stack)
+
+
+def _require_python(stack: Built, version: str, base: str) -> None:
+    """Before anything is fetched for it: what the stack needs is not what every base has."""
+    needed = stack.python if isinstance(stack, StackSpec) else None
+    major, minor = version.split(".")[:2]
+    if needed is not None and not needed.fits((int(major), int(minor))):
+        raise DockerError(
+            f"base image {base} has Python {version}, and stack {stack.name!r} needs {needed.words}",
+            hint=f"{interpreter.variable('STACKPROOF_DOCKER_BASE', stack.name)} names another one for this stack alone",
+        )
 
 
 def _made(

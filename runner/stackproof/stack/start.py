@@ -241,7 +241,7 @@ def _application(stack: StackSpec) -> Any:
 
 @contextmanager
 def _own_warnings() -> Iterator[None]:
-    """What the stack warns of while it starts is told, as in a server, and no error of the tests that happen to be here.
+    """What the stack warns of while it starts is told, as in a server, and is no error of the tests around it.
 
     Filters of the tests are in force again for what follows.
     """
