@@ -14,7 +14,7 @@ from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.listing import print_json
 from stackproof.cli.policy_cli import Surroundings
 from stackproof.errors import ExitCode, UsageError
-from stackproof.stack import engine, labels, sweep
+from stackproof.stack import built, engine, labels, sweep
 from stackproof.stack.engine_records import Owned
 
 
@@ -59,8 +59,11 @@ def ps(around: Surroundings, as_json: bool) -> int:
 @stack.command("down")
 @click.argument("run", required=False)
 @click.option("--all", "everything", is_flag=True, help="Whatever carries our label, of runs that go on too.")
+@click.option(
+    "--images", is_flag=True, help="The images too that were built for stacks: the next run builds them anew."
+)
 @click.pass_obj
-def down(around: Surroundings, run: str | None, everything: bool) -> int:
+def down(around: Surroundings, run: str | None, everything: bool, images: bool) -> int:
     """Remove the containers and networks of RUN, or of every run that was killed."""
     if run is not None and everything:
         raise UsageError("stack down takes a run or --all, not both")
@@ -71,6 +74,8 @@ def down(around: Surroundings, run: str | None, everything: bool) -> int:
             lines = sweep.of_run(found, run)
         else:
             lines = sweep.abandoned(found, now=datetime.now(UTC).timestamp())
+        if images:
+            lines = (*lines, *built.remove(found, built.of(found)))
     for line in lines or ("nothing was left",):
         console.out(line)
     return ExitCode.PASS

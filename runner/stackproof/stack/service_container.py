@@ -130,8 +130,7 @@ def _pull(
     say(f"pulling {image}, once for this engine")
     progress = Progress(image, clock=time.monotonic)
     try:
-        for event in engine.pull(image):
-            check()
+        for event in engine.pull(image, check=check):
             if line := progress.line(event):
                 say(line)
     except DockerError as error:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from stackproof.errors import DockerError
 from stackproof.stack.endpoint import Endpoint
+from stackproof.stack.engine.client import client_of, dotted
 from stackproof.stack.engine_records import EngineFacts
 from stackproof.stack.engine_words import hint, reason_of, refused
 
 if TYPE_CHECKING:
     from docker import APIClient
-
-CALL = 60.0
-"""Seconds for any call that is not a wait by itself."""
 
 
 class Calls:
@@ -27,6 +25,10 @@ class Calls:
     def close(self) -> None:
         """Give the sockets back."""
         self._client.close()
+
+    def _another(self, timeout: float) -> APIClient:
+        """A client for one call alone. timeout: seconds that the engine may say nothing."""
+        return client_of(self.endpoint, dotted(self.facts.api), timeout)
 
     def _told(self, doing: str) -> contextlib.AbstractContextManager[None]:
         return told(f"the Docker engine at {self.endpoint} failed while {doing}", self.endpoint, None)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stackproof.errors import DockerError
 from stackproof.stack import endpoint as endpoints
 from stackproof.stack.endpoint import Endpoint
-from stackproof.stack.engine.calls import CALL, told
+from stackproof.stack.engine.calls import told
+from stackproof.stack.engine.client import CALL, client_of, dotted
 from stackproof.stack.engine.containers import Containers
 from stackproof.stack.engine.images import Images
 from stackproof.stack.engine.inside import Inside
 from stackproof.stack.engine.networks import Networks
 from stackproof.stack.engine_records import EngineFacts
 from stackproof.stack.engine_words import START, hint
-
-if TYPE_CHECKING:
-    from docker import APIClient
 
 MINIMUM_API = (1, 41)
 """Of Docker 20.10 (December 2020): the oldest engine that is tested."""
@@ -40,18 +38,18 @@ def connect(environ: Mapping[str, str], *, without: str | None = None) -> Engine
     with told(f"no Docker engine answered at {where}", where, without):
         _knock(where)
         # The version is asked for first, by a client of its own: the SDK's own negotiation leaves its socket open.
-        with contextlib.closing(client_of(where, _dotted(MINIMUM_API), _CONNECT)) as asking:
+        with contextlib.closing(client_of(where, dotted(MINIMUM_API), _CONNECT)) as asking:
             said = asking.version(api_version=False)
         if "ApiVersion" not in said:
             raise DockerError(f"what answers at {where} is no Docker engine", hint=hint(START, without))
         api = _api(str(said["ApiVersion"]))
         if api < MINIMUM_API:
             raise DockerError(
-                f"the Docker engine at {where} is {said.get('Version')} with API {_dotted(api)}; "
-                f"{_dotted(MINIMUM_API)} (Docker 20.10) is the oldest that works",
+                f"the Docker engine at {where} is {said.get('Version')} with API {dotted(api)}; "
+                f"{dotted(MINIMUM_API)} (Docker 20.10) is the oldest that works",
                 hint=hint("install a newer engine", without),
             )
-        client = client_of(where, _dotted(api), CALL)
+        client = client_of(where, dotted(api), CALL)
         try:
             info = client.info()
         except BaseException:
@@ -60,39 +58,12 @@ def connect(environ: Mapping[str, str], *, without: str | None = None) -> Engine
     return Engine(client, where, _facts(said, info, api))
 
 
-def client_of(where: Endpoint, version: str, timeout: float) -> APIClient:
-    """A client of the SDK. version: of the API. timeout: seconds for each of its calls."""
-    import docker  # noqa: PLC0415 - slow to import, and needed for containers alone
-
-    tls: Any = False
-    if where.tls is not None:
-        tls = docker.tls.TLSConfig(
-            client_cert=(str(where.tls / "cert.pem"), str(where.tls / "key.pem")),
-            ca_cert=str(where.tls / "ca.pem") if where.verify else None,
-            verify=where.verify,
-        )
-    client = docker.APIClient(base_url=where.url, version=version, timeout=int(timeout), tls=tls)
-    if where.tls is not None:
-        _keep_authority(client)
-    return client
-
-
 def _knock(where: Endpoint) -> None:
     """Whether a Unix socket can be used at all; the SDK would leave its own open where it cannot."""
     if where.socket is not None:
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(_CONNECT)
             probe.connect(str(where.socket))
-
-
-def _keep_authority(client: APIClient) -> None:
-    """REQUESTS_CA_BUNDLE and the like are for the world outside; requests would put them in the engine's own place."""
-    merge = client.merge_environment_settings
-
-    def merged(url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
-        return merge(url, proxies, stream, client.verify if verify is None else verify, cert)
-
-    client.merge_environment_settings = merged  # type: ignore[method-assign]
 
 
 def _facts(said: Mapping[str, Any], info: Mapping[str, Any], api: tuple[int, int]) -> EngineFacts:
@@ -113,7 +84,3 @@ def _facts(said: Mapping[str, Any], info: Mapping[str, Any], api: tuple[int, int
 def _api(text: str) -> tuple[int, int]:
     major, _, minor = text.partition(".")
     return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return f"{version[0]}.{version[1]}"

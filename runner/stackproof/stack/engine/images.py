@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any
 
 from stackproof.errors import DockerError
-from stackproof.stack import labels
 from stackproof.stack.engine.calls import Calls
-from stackproof.stack.engine_records import ImageFacts
+from stackproof.stack.engine.heard import heard
+from stackproof.stack.engine_records import ImageFacts, Owned
 
-_BUILD = 1800.0  # seconds
+if TYPE_CHECKING:
+    from docker import APIClient
+
+_SILENT = 1800.0  # seconds that a step of a build, or a download, may say nothing
 # "Step 2/6 : …" of Docker, "STEP 2/5: …" and with several stages "[1/2] STEP 2/5: …" of Podman
 _STEP = re.compile(r"(?:\[\d+/\d+\] )?step ", re.IGNORECASE)
 
@@ -52,27 +55,33 @@ class Images(Calls):
         dockerfile: str = "Dockerfile",
         arguments: Mapping[str, str],
         labels: Mapping[str, str],
+        check: Callable[[], None] = lambda: None,
     ) -> Iterator[str]:
         """Build an image from a tar archive, without a network; yields what the build says, line by line.
 
-        BuildFailedError when a step fails; nothing of it is left then but layers that the engine may use again.
+        check: called while waiting, raises to end it. BuildFailedError when a step fails; nothing of it is left then
+        but layers that the engine may use again.
         """
         log: list[str] = []
         with self._told(f"building image {tag}"):
-            stream = self._client.build(
-                fileobj=context,
-                custom_context=True,
-                dockerfile=dockerfile,
-                tag=tag,
-                buildargs=dict(arguments),
-                labels=dict(labels),
-                network_mode="none",
-                rm=True,
-                forcerm=True,
-                decode=True,
-                timeout=int(_BUILD),
-            )
-            for event in stream:
+
+            def ask(client: APIClient) -> Iterator[Mapping[str, Any]]:
+                found: Iterator[Mapping[str, Any]] = client.build(
+                    fileobj=context,
+                    custom_context=True,
+                    dockerfile=dockerfile,
+                    tag=tag,
+                    buildargs=dict(arguments),
+                    labels=dict(labels),
+                    network_mode="none",
+                    rm=True,
+                    forcerm=True,
+                    decode=True,
+                    timeout=int(_SILENT),
+                )
+                return found
+
+            for event in heard(self._another(_SILENT), ask, check):
                 if "error" in event:
                     raise BuildFailedError(
                         f"image {tag} could not be built: {_step(log)}{str(event['error']).strip()}", log=log
@@ -82,28 +91,52 @@ class Images(Calls):
                         log.append(line)
                         yield line
 
-    def pull(self, reference: str) -> Iterator[Mapping[str, Any]]:
+    def pull(self, reference: str, *, check: Callable[[], None] = lambda: None) -> Iterator[Mapping[str, Any]]:
         """Fetch an image from its registry; yields the engine's events: `status`, `id` of a layer, `progressDetail`.
 
-        DockerError when it cannot be fetched.
+        check: called while waiting, raises to end it. DockerError when it cannot be fetched.
         """
         name, _, tag = reference.rpartition(":") if ":" in reference.rpartition("/")[2] else (reference, "", "latest")
         with self._told(f"pulling image {reference}"):
-            for event in self._client.pull(name, tag=tag, stream=True, decode=True):
+            for event in heard(
+                self._another(_SILENT), lambda client: client.pull(name, tag=tag, stream=True, decode=True), check
+            ):
                 if "error" in event:
                     raise DockerError(str(event["error"]).strip())
                 yield event
 
-    def images_of(self, stack: str) -> tuple[str, ...]:
-        """Ids of the images that were built for a stack."""
-        with self._told(f"listing the images of stack {stack}"):
-            found = self._client.images(filters={"label": f"{labels.STACK}={stack}"})
-        return tuple(str(item["Id"]) for item in found)
+    def named(self) -> tuple[Owned, ...]:
+        """Every name of an image on the engine. One with several names is there several times, one without is not."""
+        with self._told("listing images"):
+            found = self._client.images()
+        return tuple(
+            Owned(kind="image", id=str(item["Id"]), name=str(name), labels=dict(item.get("Labels") or {}))
+            for item in found
+            for name in item.get("RepoTags") or ()
+            if name != "<none>:<none>"
+        )
 
-    def remove_image(self, reference: str) -> None:
-        """Remove an image; nothing happens where it is not there."""
+    def nameless(self) -> tuple[Owned, ...]:
+        """The images that have no name, and that no other was made from; their id is in the place of one."""
+        with self._told("listing images without a name"):
+            found = self._client.images(filters={"dangling": True})
+        return tuple(
+            Owned(kind="image", id=str(item["Id"]), name=str(item["Id"]), labels=dict(item.get("Labels") or {}))
+            for item in found
+        )
+
+    def name_image(self, image: str, repository: str, tag: str) -> None:
+        """Give an image a name."""
+        with self._told(f"naming image {image}"):
+            self._client.tag(image, repository, tag)
+
+    def remove_image(self, reference: str, *, force: bool = True) -> None:
+        """Remove an image, or one of its names; nothing happens where it is not there.
+
+        Without `force` it is a DockerError when a container uses it.
+        """
         with self._told(f"removing image {reference}"):
-            self._or_none(lambda: self._client.remove_image(reference, force=True))
+            self._or_none(lambda: self._client.remove_image(reference, force=force))
 
 
 def _step(log: Sequence[str]) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from stackproof.stack.conversation import Conversation
-from stackproof.stack.engine.calls import CALL, Calls
+from stackproof.stack.engine.calls import Calls
+from stackproof.stack.engine.client import CALL
 
 
 class Inside(Calls):

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.run.docker import standing
 from tests.e2e.run.docker.neighbours import Beside, PlaceOf
 
 from stackproof import catalog
 from stackproof.errors import DockerError
+from stackproof.stack import built, forwarder, place, ports, sharing, sweep
 from stackproof.stack import engine as engines
-from stackproof.stack import forwarder, place, ports, sharing, sweep
 from stackproof.stack.engine import Engine
 
 if TYPE_CHECKING:
@@ -81,10 +82,14 @@ def left_on_engine(engine: Engine) -> Callable[[], list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_left(left_on_engine: Callable[[], list[str]]) -> Iterator[None]:
-    """Fail a test that leaves something on the engine."""
+def nothing_left(engine: Engine, left_on_engine: Callable[[], list[str]]) -> Iterator[None]:
+    """Fail a test that leaves something on the engine: containers, networks, volumes, images, layers without a name."""
+    kinds = ("volume", "image")
+    before = standing.on(engine)
     yield
     assert left_on_engine() == []
+    after = standing.on(engine)
+    assert {kind: sorted(after[kind] - before[kind]) for kind in kinds} == {kind: [] for kind in kinds}
 
 
 @pytest.fixture
@@ -113,8 +118,7 @@ def contained(project: Project, engine: Engine) -> Iterator[Callable[..., str]]:
 
     yield add
     for name in made:
-        for image in engine.images_of(name):
-            engine.remove_image(image)
+        built.remove(engine, built.of(engine, name))
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from stackproof.catalog import catalog
+from stackproof.stack import built
 from stackproof.stack import service as services
 from stackproof.stack.engine import Engine
 
@@ -37,7 +38,7 @@ MOMENT = re.compile(r'"(id|created|[a-z_]+_ms|[a-z_]+_per_second|[a-z_]+_per_tok
 
 @pytest.fixture(scope="module")
 def ready(engine: Engine) -> None:
-    if "llama-cpp" not in os.environ.get("STACKPROOF_REQUIRE", "") and not engine.images_of("llama-cpp"):
+    if "llama-cpp" not in os.environ.get("STACKPROOF_REQUIRE", "") and not built.of(engine, "llama-cpp"):
         pytest.skip("llama-cpp has no image on the engine; STACKPROOF_REQUIRE=llama-cpp builds and runs it")
 
 

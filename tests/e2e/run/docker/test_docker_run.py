@@ -7,14 +7,13 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from stackproof.stack import labels, sweep
+from stackproof.stack import built, labels, sweep
 from stackproof.stack.engine import Engine
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ def test_nothing_is_built_twice_and_a_change_is(project: Project, contained: Add
     assert (again.code, "building" in again.output) == (0, False), again.output
     changed = project.run("--stack-config", contained("toy", more="        assert True"))
     assert "building stackproof/toy:" in changed.output
-    assert len(engine.images_of("toy")) == 2
+    assert len(built.of(engine, "toy")) == 2
 
 
 def test_a_failed_build_step_is_told_with_its_output(project: Project, contained: Add) -> None:
@@ -262,13 +261,3 @@ def test_a_container_that_somebody_removes_is_told_and_its_log_stays(
     assert process.returncode == 1, output
     assert "was removed by somebody while the tests ran" in output
     assert (project.cell_dir() / "stack.log").read_text().startswith("starting\n")
-
-
-def test_many_starts_leave_nothing(project: Project, contained: Add, left_on_engine: Left) -> None:
-    stack = contained("toy")
-    began = time.monotonic()
-    for _ in range(5):
-        done = project.run("--stack-config", stack)
-        assert done.code == 0, done.output
-    assert left_on_engine() == []
-    assert time.monotonic() - began < 300

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stackproof.stack import labels, sweep
+from stackproof.stack import built, labels, sweep
 from stackproof.stack.engine import Engine
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def provided(project: Project, engine: Engine) -> Iterator[Provided]:
         return "--stack-config", project.stack("toy"), "--inference-mode", "live", "--provider-service"
 
     yield add
-    for image in engine.images_of("brain"):
-        engine.remove_image(image)
+    built.remove(engine, built.of(engine, "brain"))
 
 
 def test_it_is_a_container_when_asked_for_as_one_and_a_process_otherwise(
@@ -95,10 +94,10 @@ def test_it_is_a_container_when_asked_for_as_one_and_a_process_otherwise(
     assert (project.root / "said").read_text() == "in a container"
     assert (project.cell_dir() / "service.log").read_text().startswith("starting\n")
     assert "/v1/anything" in (project.cell_dir() / "service.log").read_text()
-    built = engine.images_of("brain")
+    images = built.of(engine, "brain")
     again = project.run(*start, "docker:brain")
     assert (again.code, "building" in again.output) == (0, False), again.output
-    assert engine.images_of("brain") == built
+    assert built.of(engine, "brain") == images
     as_process = project.run(*start, "brain")
     assert as_process.code == 0, as_process.output
     assert (project.root / "said").read_text() == "in a process"
