@@ -9,6 +9,7 @@ Needs the project and the recordings that `python -m ci.ogx_suite` has made in `
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
 import threading
@@ -21,6 +22,8 @@ from ci.ogx_suite.measured import Measured
 from ci.ogx_suite.what import SUITES, Suite
 
 _MESSAGES = next(suite for suite in SUITES if suite.name == "messages")
+_AGENTS = next(suite for suite in SUITES if suite.name == "agents")
+_NO_RECORDING = re.compile("no recording for|Recording not found|only recordings are at fault")
 _TEST = "test_messages_non_streaming_basic"
 _DIES = "#!/bin/sh\necho 'ogx: no configuration' >&2\nexit 3\n"
 # The longest that a side that hangs is waited for.
@@ -102,7 +105,11 @@ def missing(bench: Bench) -> list[str]:
     for side, more in (("theirs", told), ("ours", {"STACKPROOF_RECORDING_DIR": str(copy / "recordings")})):
         run = bench.run(side, "missing", _MESSAGES, **more)
         reason = next((text for name, text in run.reasons.items() if f"::{_TEST}[" in name), "nothing")
-        lines.append(f"{side}: {run.count('passed')} passed; its test says:\n\n      {_shown(reason)}\n")
+        said = [line.strip()[:200] for line in bench.output(side, "missing").splitlines() if _NO_RECORDING.search(line)]
+        lines.append(
+            f"{side}: {run.count('passed')} passed; its test says:\n\n      {_shown(reason)}\n\n"
+            f"    beside it the run says: {'; '.join(said) if said else 'nothing of a recording'}"
+        )
     return lines
 
 
@@ -112,20 +119,23 @@ def _shown(reason: str) -> str:
 
 
 def at_once(bench: Bench) -> list[str]:
-    """Two runs of one suite at the same time, what they leave behind, and what a third run then says."""
+    """Two runs at the same time, of which one is shorter; what they leave behind, and what a third run then says."""
     lines = []
     for side in ("theirs", "ours"):
         ended: dict[str, Measured] = {}
 
-        def one(name: str, side: str = side, ended: dict[str, Measured] = ended) -> None:
-            ended[name] = bench.run(side, f"at-once-{name}")
+        def one(suite: Suite, side: str = side, ended: dict[str, Measured] = ended) -> None:
+            ended[suite.name] = bench.run(side, f"at-once-{suite.name}", suite)
 
-        threads = [threading.Thread(target=one, args=(name,)) for name in ("first", "second")]
+        threads = [threading.Thread(target=one, args=(suite,)) for suite in (_MESSAGES, _AGENTS)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        told = ", ".join(f"{run.count('passed')} passed with exit code {run.code}" for run in ended.values())
+        told = ", ".join(
+            f"{run.suite} {run.count('passed')} passed and {run.count('failure', 'error')} failed with exit code {run.code}"
+            for run in ended.values()
+        )
         left = left_behind.servers(str(bench.into))
         third = bench.run(side, "at-once-third")
         lines.append(
