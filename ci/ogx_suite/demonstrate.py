@@ -133,7 +133,7 @@ def at_once(bench: Bench) -> list[str]:
         for thread in threads:
             thread.join()
         told = ", ".join(
-            f"{run.suite} {run.count('passed')} passed and {run.count('failure', 'error')} failed with exit code {run.code}"
+            f"{run.suite} {run.count('passed')} passed, {run.count('failure', 'error')} not, exit code {run.code}"
             for run in ended.values()
         )
         left = left_behind.servers(str(bench.into))
