@@ -15,7 +15,7 @@ from stackproof.errors import StackStartError
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack import ports, service
 from stackproof.stack.process import Process, last_lines
-from stackproof.stack.readiness import wait_ready
+from stackproof.stack.readiness import refuse_foreign, wait_ready
 
 NAME = "edge"
 LOG = "edge.log"
@@ -83,6 +83,8 @@ def running(
     environment: what it finds the run's secrets in, so as to keep them out of files. log: None lets it write to ours.
     """
     python = prepare(environment=environment, say=say, check=check)
+    for port in (where.main, *where.own.values()):
+        refuse_foreign(name=NAME, port=port)
     folder = luggage.put(cell_dir / _FOLDER)
     clean = service.without_python(environment)
     process = Process(

@@ -46,6 +46,8 @@ provider, bench, unused_port, make_caller = (
     _wire_tests.make_caller,
 )
 TEST: Scope = _wire_tests.TEST
+# A small project, run by the real command.
+project = _load(_TESTS / "e2e" / "run" / "conftest.py").project
 
 
 @pytest.fixture
