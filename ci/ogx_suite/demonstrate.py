@@ -1,4 +1,4 @@
-"""What each side does with a server that dies, a missing recording, two runs at once, and a server that logs a lot.
+"""What each side does with a server that dies, a missing recording, two runs at once, and a talkative server.
 
     python -m ci.ogx_suite.demonstrate --checkout DIR --python EXE --tokenizers DIR --into DIR
 
@@ -26,6 +26,7 @@ _AGENTS = next(suite for suite in SUITES if suite.name == "agents")
 _NO_RECORDING = re.compile("no recording for|Recording not found|only recordings are at fault")
 _TEST = "test_messages_non_streaming_basic"
 _DIES = "#!/bin/sh\necho 'ogx: no configuration' >&2\nexit 3\n"
+_TALKS = str(200 * 1024)
 # The longest that a side that hangs is waited for.
 _PATIENCE = 180.0
 
@@ -147,10 +148,10 @@ def at_once(bench: Bench) -> list[str]:
 
 
 def talkative(bench: Bench) -> list[str]:
-    """A server that logs a lot, started by pytest itself as OGX's fixture does, without its script."""
+    """A server that writes 200 KiB to its standard error, started by pytest itself as OGX's fixture does."""
     lines = []
     place = bench.into / "demonstrations" / "talkative" / "theirs"
-    environment = bench.environment(place, OGX_LOGGING="all=debug", OGX_CLIENT_TIMEOUT="30", OGX_PORT="8399")
+    environment = bench.environment(place, OGX_SUITE_TALKS=_TALKS, OGX_PORT="8399")
     place.mkdir(parents=True, exist_ok=True)
     words = [str(bench.python), "-m", "pytest", "tests/integration/", "--suite=messages", "--setup=ollama-reasoning"]
     words += ["--stack-config=server:ci-tests", "--inference-mode=replay", f"--junitxml={place / 'junit.xml'}"]
@@ -160,7 +161,7 @@ def talkative(bench: Bench) -> list[str]:
     )  # fmt: skip
     lines.append(f"theirs: {_ended(run)}")
     left_behind.end(str(bench.into))
-    lines.append(f"ours: {_ended(bench.run('ours', 'talkative', OGX_LOGGING='all=debug'))}")
+    lines.append(f"ours: {_ended(bench.run('ours', 'talkative', OGX_SUITE_TALKS=_TALKS))}")
     return lines
 
 
@@ -173,7 +174,7 @@ _ALL: dict[str, Callable[[Bench], list[str]]] = {
     "A server that dies at once": dead_server,
     "A recording that is missing": missing,
     "Two runs at once": at_once,
-    "A server that logs a lot": talkative,
+    "A server that writes 200 KiB to its standard error": talkative,
 }
 
 
