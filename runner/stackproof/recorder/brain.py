@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import encodings, miss, pacing, recording, redact, rules, scope, tokens
+from . import client, encodings, miss, pacing, recording, redact, rules, scope, tokens
 from .decision import Answer, Decision, Later, PassThrough, Record
 from .identity import Identity, describe, digest
 from .interaction import Call, Request, compose, is_model_list, reason_against
@@ -190,7 +190,8 @@ class Brain:
                 f"{path} ends here: the caller left this stream early when it was recorded\n"
                 f"  record it: {miss.command_for(self.settings.command, call.scope, Mode.RECORD)}"
             )
-            self._log_miss(call, ordinal, Miss(kind="incomplete", text=text))
+            if not client.has_left():
+                self._log_miss(call, ordinal, Miss(kind="incomplete", text=text))
             return text
 
         return Answer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from wsgiref.util import FileWrapper
 
 import pytest
 
-from stackproof.recorder import scope
+from stackproof.recorder import client, scope
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import STACK, UNKNOWN, Scope
@@ -231,3 +232,32 @@ def test_the_process_that_answers_leaves_a_mark_that_names_its_server(brain: Bra
     marks = Path(brain.settings.run_dir, "marks")
     WSGIMiddleware(_Told(brain), brain, "toy")(_environ(None, brain, HTTP_X_STACKPROOF_PROBE="1"), _start)
     assert json.loads((marks / f"{os.getpid()}.json").read_text())["server"] == "toy"
+
+
+def test_an_application_can_be_told_whether_its_client_has_gone(brain: Brain) -> None:
+    told: list[bool] = []
+
+    def app(environ: dict[str, Any], start_response: Any) -> Iterator[bytes]:
+        yield b"x"
+        told.append(client.has_left())
+
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        body = WSGIMiddleware(app, brain)(_environ(_OWNER, brain, **{"werkzeug.socket": ours}), _start)
+        theirs.close()
+        assert list(body) == [b"x"]
+        assert list(WSGIMiddleware(app, brain)(_environ(_OWNER, brain), _start)) == [b"x"]
+    assert told == [True, False], "a server that does not show its connection leaves it open"
+    assert client.has_left() is False
+
+
+def test_a_client_that_stays_is_waited_for_and_has_not_gone() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert client.closed(ours, 0.1) is False
+        ours.settimeout(30)
+        assert client.closed(ours, 0.1) is False
+        theirs.send(b"more")
+        assert client.closed(ours, 5) is False, "it has sent its next request already"
+    assert client.closed(ours, 5) is False
+    assert client.closed(object(), 5) is False

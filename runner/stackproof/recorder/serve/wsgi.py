@@ -6,9 +6,11 @@ the scope is put in force for each part. The request is over when the server clo
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .. import client
 from .. import scope as scopes
 from ..brain import Brain
 from .serving import BAGGAGE, PROBE, Serving, split_baggage
@@ -22,6 +24,7 @@ def _key(header: str) -> str:
 
 
 _PROBE, _BAGGAGE, _UPGRADE = _key(PROBE), _key(BAGGAGE), _key("upgrade")
+_SOCKETS = ("gunicorn.socket", "werkzeug.socket")  # what these servers put into `environ`
 
 
 class WSGIMiddleware:
@@ -37,11 +40,13 @@ class WSGIMiddleware:
         owner = self._take_ours_out(environ)
         # A websocket takes the connection over inside of the call.
         end = self._serving.begin(owner, lasting=environ.get(_UPGRADE, "").lower() == "websocket")
+        connection = next((environ[name] for name in _SOCKETS if name in environ), None)
+        left = None if connection is None else functools.partial(client.closed, connection)
         try:
-            with scopes.use(owner):
+            with scopes.use(owner), client.use(left):
                 body = self._app(environ, start_response)
                 if not _is_made(body, environ):
-                    return _Body(body, owner, end)
+                    return _Body(body, owner, left, end)
         except BaseException:
             end()
             raise
@@ -77,17 +82,19 @@ def _is_made(body: Any, environ: Environ) -> bool:
 class _Body:
     """The body that an application returned. `close` ends the request; a server that forgets it drops the body."""
 
-    __slots__ = ("_body", "_end", "_iterator", "_owner")
+    __slots__ = ("_body", "_end", "_iterator", "_left", "_owner")
 
-    def __init__(self, body: Iterable[bytes], owner: scopes.Scope, end: Callable[[], None]) -> None:
-        self._body, self._owner, self._end = body, owner, end
+    def __init__(
+        self, body: Iterable[bytes], owner: scopes.Scope, left: client.Left | None, end: Callable[[], None]
+    ) -> None:
+        self._body, self._owner, self._left, self._end = body, owner, left, end
         self._iterator: Iterator[bytes] = iter(body)
 
     def __iter__(self) -> _Body:
         return self
 
     def __next__(self) -> bytes:
-        with scopes.use(self._owner):
+        with scopes.use(self._owner), client.use(self._left):
             return next(self._iterator)
 
     def close(self) -> None:

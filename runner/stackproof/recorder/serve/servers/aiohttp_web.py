@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from ... import client
 from ... import scope as scopes
 from ...brain import Brain
 from ..serving import BAGGAGE, PROBE, Serving, split_baggage
@@ -18,7 +19,11 @@ def put_in(module: ModuleType, brain: Brain) -> None:
 
     async def handle_with_scope(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         owner = _take_ours_out(request, serving)
-        with scopes.use(owner):
+
+        def left() -> bool:
+            return self.transport is None or self.transport.is_closing()
+
+        with scopes.use(owner), client.use(left):
             end = serving.begin(owner, lasting=request.headers.get("upgrade", "").lower() == "websocket")
             try:
                 return await handle(self, request, *args, **kwargs)
