@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 import time
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.errors import DockerError, StackStartError
-from stackproof.stack import service
+from stackproof.stack import labels, service
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ContainerSpec
 
@@ -44,13 +45,19 @@ def target_of(engine: Engine, image: str) -> Target:
     said = b""
     try:
         container = engine.create(
-            ContainerSpec(name=name, image=image, entrypoint=("python3", "-I", "-c", _ASK), network="none")
+            ContainerSpec(
+                name=name,
+                image=image,
+                entrypoint=("python3", "-I", "-c", _ASK),
+                labels=labels.of("build", "image", labels.owner(os.getpid())),
+                network="none",
+            )
         )
         engine.start(container)
         deadline = time.monotonic() + _PROBE
         while (state := engine.state(container)) is not None and state.running and time.monotonic() < deadline:
             time.sleep(0.05)
-        said = b"".join(engine.logs(container))
+        said = b"".join(engine.logs(container, follow=False))
     finally:
         engine.remove(name)
     try:
