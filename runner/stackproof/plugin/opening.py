@@ -14,7 +14,7 @@ from stackproof.edge import stack_edge
 from stackproof.recorder import scope
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.run import cell_file, made_first, rundir, writable
-from stackproof.stack import ports, service, start
+from stackproof.stack import interpreter, ourselves, ports, service, start
 from stackproof.stack.handle import StackHandle
 
 
@@ -78,6 +78,11 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
     cell = made_first.placed(planned.cells[0], environ)
     if cell.inference_mode.records:
         writable.require(project / chosen.recording_dir, cell.setup.name)
+    if cell.mode is StackMode.LIBRARY:
+        interpreter.require_this(cell.stack)
+        python = None
+    else:
+        python = interpreter.choose(cell.stack, cell.mode, environment=environ, say=print, check=_never)
     cell_dir = planned.run_dir / "cells" / cell.id
     cell_dir.mkdir(parents=True)
     cell_file.write(
@@ -118,7 +123,14 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
     def open_stack() -> StackHandle:
         with scope.within_stack():
             return undo.enter_context(
-                start.start(cell=cell, environment=built.stack, cell_dir=cell_dir, timeout=None, port=port)
+                start.start(
+                    cell=cell,
+                    environment=ourselves.variables(built.stack, python),
+                    cell_dir=cell_dir,
+                    timeout=None,
+                    port=port,
+                    python=python,
+                )
             )
 
     opener = _once(open_stack)

@@ -78,6 +78,17 @@ def choose(
     )
 
 
+def require_this(stack: StackSpec) -> None:
+    """UsageError where a library would run in this very process, whose Python is not what it needs."""
+    if stack.python is not None and not stack.python.fits(sys.version_info[:2]):
+        raise UsageError(
+            f"stack {stack.name!r} needs {stack.python.words} in the process of its tests, "
+            f"and this pytest runs in Python {sys.version_info[0]}.{sys.version_info[1]}",
+            hint=f"stackproof run --stack-config library:{stack.name} finds one, or start pytest with one that has the "
+            f"stack installed; server:{stack.name} has a process of its own",
+        )
+
+
 def _named(given: str, name: str, stack: str, spec: PythonSpec) -> Path:
     where = shutil.which(str(Path(given).expanduser()))
     found = ask(Path(where)) if where is not None else None
