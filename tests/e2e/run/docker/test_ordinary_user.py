@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import stackproof
+from stackproof.stack import sharing
 
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
@@ -122,9 +123,11 @@ def socket_group() -> int:
     return path.stat().st_gid
 
 
+@pytest.mark.parametrize("shares", ["", "copy"], ids=["folders", "copies"])
 def test_everything_is_the_users_and_nothing_gets_out(
-    project: Project, contained: Callable[..., str], theirs: Project
+    project: Project, contained: Callable[..., str], theirs: Project, shares: str
 ) -> None:
+    theirs.environ[sharing.VARIABLE] = shares
     stack = contained("toy", more=MORE, dockerfile=DOCKERFILE, before=BEFORE, under_exec=True)
     shutil.copytree(project.root / "stacks", theirs.root / "stacks", dirs_exist_ok=True)
     theirs.tests(TESTS)
