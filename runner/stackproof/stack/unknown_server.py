@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-_TEXT = (
-    "ids: not seen by the stack, whose server is none that Stackproof knows (docs/servers.md): what it calls belongs to"
-    " no test; `recorder: edge` in stack.yaml is for such servers"
-)
+_TEXT = "ids: not seen by the stack, whose server is unknown: its calls belong to no test (docs/servers.md)"
 
 
 def note(marks: Path) -> str | None:

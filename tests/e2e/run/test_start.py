@@ -114,7 +114,7 @@ def test_under_exec_the_recorder_is_loaded_and_the_process_stays_the_same(projec
     done = project.run()
     assert done.code == 0, done.output
     assert list((project.cell_dir() / "marks").glob("*.json"))
-    assert "ids: not seen by the stack, whose server is none that Stackproof knows" in done.output
+    assert "ids: not seen by the stack, whose server is unknown" in done.output
 
 
 def test_nothing_is_said_of_ids_where_the_server_is_known(project: Project) -> None:
