@@ -85,6 +85,9 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         section.fail(f"{section.what} supports server mode and lacks 'command'", key="modes")
     if spec.docker is not None and spec.docker.shared and StackMode.DOCKER not in spec.modes:
         section.fail(f"'shared' in 'docker' of {section.what} is for mode docker, which it has not", key="docker")
+    if spec.docker is not None and spec.docker.shared and spec.recorder is RecorderPlace.EDGE:
+        text = f"'shared' in 'docker' of {section.what} needs the recorder in the stack, and 'recorder' says edge"
+        section.fail(text, key="docker")
     for mode in (StackMode.DOCKER, StackMode.DOCKER_LIBRARY):
         if mode in spec.modes and spec.docker is None:
             section.fail(f"{section.what} supports {mode.value} mode and lacks 'docker'", key="modes")
