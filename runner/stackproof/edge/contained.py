@@ -33,7 +33,7 @@ _READY = 60.0
 _BASE = "STACKPROOF_DOCKER_BASE"
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _ASK = "import sys, urllib.request as u; u.build_opener(u.ProxyHandler({})).open(sys.argv[1], timeout=5)"
-_SPEC = BesideSpec(
+SPEC = BesideSpec(
     name=process.NAME,
     description="the provider edge",
     folder=process.REQUIREMENTS.parent,
@@ -54,12 +54,22 @@ def places(own: tuple[str, ...]) -> Places:
     return Places(host=process.NAME, main=_FIRST_PORT, own=ports)
 
 
+def require_folders(cell: Cell, where: Place) -> None:
+    """DockerError for an engine whose containers do not see the folder of the run: ids are announced in it."""
+    if where.sharing.folders is False:
+        raise DockerError(
+            f"the Docker engine at {where.engine.endpoint} shares nothing with this machine ({where.sharing.why}), and "
+            f"the edge of {cell.stack_config} needs the folders of the run",
+            hint="use the engine of this machine",
+        )
+
+
 def image_of(
     where: Place, *, environment: Mapping[str, str], say: Callable[[str], None], check: Callable[[], None]
 ) -> str:
     """The tag of its image, built first where it is missing. Raises what `image.prepare` does."""
     base = environment.get(interpreter.variable(_BASE, process.NAME)) or environment.get(_BASE)
-    return image.prepare(where.engine, _SPEC, base=base, environment=environment, say=say, check=check)[0]
+    return image.prepare(where.engine, SPEC, base=base, environment=environment, say=say, check=check)[0]
 
 
 @contextmanager
@@ -94,12 +104,6 @@ def running(
     outside: a network with a way out; the stack's own where there must be none. StackDiedError at the end when it has
     ended by itself.
     """
-    if where.sharing.folders is False:
-        raise DockerError(
-            f"the Docker engine at {where.engine.endpoint} shares nothing with this machine ({where.sharing.why}), and "
-            f"the edge of {cell.stack_config} needs the folders of the run",
-            hint="use the engine of this machine",
-        )
     guest = Path(guest_folder(str(cell_dir / "guest")))
     shutil.copyfile(ENTER, script := guest / ENTER.name)
     folder = luggage.put(cell_dir / process.NAME).absolute()

@@ -32,6 +32,7 @@ def start(order: Order, undo: ExitStack) -> Contained:
             check=order.check,
         )
     )
+    edges.require_folders(cell, where)
     tag = edges.image_of(where, environment=order.caller, say=order.say, check=order.check)
     listens = edges.places(wiring.with_own_address(cell))
     others = beside.start(

@@ -1,4 +1,4 @@
-"""Many streams at once: none fails, memory stays, an event costs little more than at a bare server, and starts as soon."""
+"""Many streams at once: none fails, memory stays, an event costs little more than at a bare server."""
 
 from __future__ import annotations
 

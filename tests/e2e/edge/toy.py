@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 SERVER = """
-import http.server, json, os, sys, threading, urllib.error, urllib.request
+import http.server, json, os, socket, sys, time, urllib.error, urllib.request
 
 URL = os.environ["PROBE_URL"]
 HANDS_ON = os.environ.get("TOY_HANDS_ON", "").split()
@@ -25,7 +25,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        self.reply(200, b"ok")
+        kind, _, where = self.path[1:].partition("/")
+        self.reply(200, self.tried(where).encode() if kind == "out" else b"ok")
+
+    def tried(self, where):
+        began = time.monotonic()
+        try:
+            socket.create_connection((where, 80), timeout=10).close()
+            return "reached"
+        except OSError as error:
+            return f"{type(error).__name__} in {time.monotonic() - began:.0f} s"
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
