@@ -104,6 +104,14 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
         ("description: x\nmodes: [docker]\npython_path: [src]\n", ":3: 'python_path' of stack 'shop' names 'src'"),
         ("description: x\nmodes: [docker]\nreadiness: {path: up}\n", ":3: 'path' in 'readiness' of stack 'shop'"),
         ("description: x\nmodes: [docker]\nreadiness: {timeout: 0}\n", ":3: 'timeout' in 'readiness' of stack 'shop'"),
+        (
+            "description: x\nmodes: [docker-library]\ndocker: {image: x, shared: true}\n",
+            ":3: 'shared' in 'docker' of stack 'shop' is for mode docker, which it has not",
+        ),
+        (
+            "description: x\nmodes: [docker]\ndocker: {image: x, shared: 1}\n",
+            ":3: 'shared' in 'docker' of stack 'shop' must be true or false",
+        ),
         ("description: x\n", ":1: stack 'shop' lacks 'modes'"),
     ],
 )

@@ -57,6 +57,11 @@ def test_each_comes_behind_what_it_needs_and_once(tmp_path: Path) -> None:
             "2: unknown key 'doker' in container 'db', did you mean 'docker'?",
         ),
         ("db", "description: d\ndocker: {image: x}\n", "1: container 'db' does not say when it is ready"),
+        (
+            "db",
+            "description: d\ndocker: {image: x, shared: true}\n",
+            "2: unknown key 'shared' in 'docker' of container 'db'",
+        ),
         ("db", JOB + "ready: {command: [x]}\n", "4: unknown key 'command' in 'ready' of container 'db'"),
         ("db", JOB.replace("completed", "complete"), "3: 'until' of container 'db' cannot be 'complete', did you mean"),
         ("db", JOB + "needs: [dbb]\n", "4: container 'db' needs 'dbb', which is not known, did you mean 'db'?"),
