@@ -39,6 +39,7 @@ suites:
   base: {description: All there is, roots: [tests/integration], default_setup: probe}
 """
 _APP = """
+import asyncio
 import contextlib
 import os
 import httpx2
@@ -95,6 +96,26 @@ async def later(request):
     return JSONResponse({"text": "later"}, background=BackgroundTask(call))
 
 
+async def work(jobs):
+    while True:
+        body, done = await jobs.get()
+        async with client() as http:
+            answer = await http.post(url() + "/answers", json=body)
+        done.set_result((answer.status_code, answer.json()))
+
+
+async def queued(request):
+    state = request.app.state
+    if not hasattr(state, "jobs"):
+        # A worker for ever, made within the first request that has work for it.
+        state.jobs = asyncio.Queue()
+        state.worker = asyncio.create_task(work(state.jobs))
+    done = asyncio.get_running_loop().create_future()
+    state.jobs.put_nowait((await request.json(), done))
+    code, answer = await done
+    return JSONResponse(answer, status_code=code)
+
+
 def create_app():
     @contextlib.asynccontextmanager
     async def lifespan(app):
@@ -109,7 +130,7 @@ def create_app():
 
     paths = {"health": health}
     routes = [Route("/v1/health", health)]
-    routes += [Route(f"/v1/{view.__name__}", view, methods=["POST"]) for view in (ask, swallow, stream, later)]
+    routes += [Route(f"/v1/{view.__name__}", view, methods=["POST"]) for view in (ask, swallow, stream, later, queued)]
     return Starlette(routes=routes, lifespan=lifespan)
 """
 

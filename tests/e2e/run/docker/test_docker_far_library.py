@@ -9,14 +9,20 @@ import signal
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.e2e.run.docker import somebody
-from tests.e2e.run.docker.neighbours import SERVICE, Beside
+from tests.e2e.run.docker.neighbours import SERVICE, Beside, PlaceOf
 
-from stackproof.stack import wheelhouse
+from stackproof import catalog
+from stackproof.errors import DockerError
+from stackproof.stack import contained_tests, wheelhouse
+from stackproof.stack import engine as engines
+from stackproof.stack.contained_tests import TestsInside
 from stackproof.stack.engine import Engine
+from stackproof.stack.engine_records import ContainerSpec
+from stackproof.stack.luggage import Folder
 
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
@@ -221,3 +227,59 @@ def test_containers_beside_it_are_called_by_their_names(project: Project, toy: s
     assert done.code == 0, done.output
     assert "first's address, " in done.output
     assert "cannot be reached from here: until it is ready a container leads to it" in done.output
+
+
+class Foreign:
+    """The engine of a machine on which no path of this one exists."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def create(self, spec: ContainerSpec) -> str:
+        """As Docker says it."""
+        if spec.mounts:
+            raise DockerError('invalid mount config for type "bind": bind source path does not exist: /x')
+        return self._engine.create(spec)
+
+    def close(self) -> None:
+        """Leave the engine of the tests open."""
+
+
+def test_an_engine_that_knows_no_path_of_the_project_gets_copies(
+    project: Project, place_of: PlaceOf, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a CI job was given the socket of its host's engine: nothing says so but the mount that fails."""
+    monkeypatch.setattr(engines, "connect", lambda *_, **__: Foreign(engine))
+    stack = catalog.load(project.root).stack("shop")
+    (project.root / "cell").mkdir()
+    program = "import os, pathlib; pathlib.Path('cell/written').write_text(str(os.path.exists('pyproject.toml')))"
+    said: list[str] = []
+    with place_of() as where:
+        tests = contained_tests.make(
+            stack,
+            where,
+            TestsInside(
+                arguments=("-c", program),
+                variables={},
+                project=project.root,
+                cell_dir=project.root / "cell",
+                files=(),
+                recordings=Folder(path=project.root / "recordings", files=()),
+                records=True,
+                shown=False,
+            ),
+            say=said.append,
+        )
+        try:
+            tests.start()
+            project.wait_for("its end", lambda: tests.poll() is not None)
+            assert tests.poll() == 0, (project.root / "cell/pytest.log").read_text()
+        finally:
+            tests.stop()
+    assert (project.root / "cell/written").read_text() == "True"
+    assert len(said) == 1
+    assert "sees no folders of this machine (" in said[0]
+    assert "does not exist" in said[0]
