@@ -153,15 +153,16 @@ def talkative(bench: Bench) -> list[str]:
     place = bench.into / "demonstrations" / "talkative" / "theirs"
     environment = bench.environment(place, OGX_SUITE_TALKS=_TALKS, OGX_PORT="8399")
     place.mkdir(parents=True, exist_ok=True)
-    words = [str(bench.python), "-m", "pytest", "tests/integration/", "--suite=messages", "--setup=ollama-reasoning"]
+    # Its folders messages, interactions and responses throw standard error away; the others have it in a pipe.
+    words = [str(bench.python), "-m", "pytest", "tests/integration/agents", f"--setup={_AGENTS.setup}"]
     words += ["--stack-config=server:ci-tests", "--inference-mode=replay", f"--junitxml={place / 'junit.xml'}"]
     run = measured.command(
-        words, suite="messages", side="theirs", cwd=bench.checkout, environment=environment, folder=place,
+        words, suite="agents", side="theirs", cwd=bench.checkout, environment=environment, folder=place,
         timeout=_PATIENCE,
     )  # fmt: skip
     lines.append(f"theirs: {_ended(run)}")
     left_behind.end(str(bench.into))
-    lines.append(f"ours: {_ended(bench.run('ours', 'talkative', OGX_SUITE_TALKS=_TALKS))}")
+    lines.append(f"ours: {_ended(bench.run('ours', 'talkative', _AGENTS, OGX_SUITE_TALKS=_TALKS))}")
     return lines
 
 
