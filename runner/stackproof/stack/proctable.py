@@ -118,6 +118,18 @@ def program(pid: int) -> str | None:
         return None
 
 
+def stack_start(pid: int) -> int | None:
+    """Where the stack of `pid` begins: the same after a fork, another one in each program that it becomes.
+
+    None when it cannot be read, which the kernel tells of processes of its caller only.
+    """
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    return int(text[text.rfind(")") + 2 :].split()[25]) or None
+
+
 def _block(pid: int, name: str) -> tuple[str, ...] | None:
     try:
         raw = (PROC / str(pid) / name).read_bytes().rstrip(b"\0")

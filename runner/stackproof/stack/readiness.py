@@ -175,7 +175,7 @@ def _recorder_loaded(process: Watched, url: str, marks: Path, check: Callable[[]
             pid, who = None, "container"
         else:
             answering = proctable.holders(inodes, process.family())
-            if not answering or any((marks / f"{pid}.json").exists() for pid in answering):
+            if not answering or any(unmarked.has_mark(pid, marks) for pid in answering):
                 return
             pid = min(answering)
             who = f"{pid} ({proctable.command_line(pid) or 'its command cannot be read'})"

@@ -1,7 +1,8 @@
-"""Why the recorder is not in a process of a stack: what its command, and its environment at the start, tell of it."""
+"""Whether the recorder is in a process of a stack, and why not: what its command and its environment tell of it."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -18,6 +19,16 @@ _REPLACED = (
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?(?:-dbg)?")
 _WITH_VALUE = frozenset("WX")
 _LAST = frozenset("cm")  # what follows is the program's
+
+
+def has_mark(pid: int, marks: Path) -> bool:
+    """Whether the recorder has left its mark in `pid`, and the process is still the program that it left it in."""
+    try:
+        before = json.loads((marks / f"{pid}.json").read_text()).get("stack")
+    except (OSError, ValueError):
+        return False  # none, or one that is being written
+    now = proctable.stack_start(pid)
+    return before is None or now is None or before == now
 
 
 def why(pid: int, guest: Path) -> str:

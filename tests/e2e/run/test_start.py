@@ -200,3 +200,16 @@ def test_an_environment_that_keeps_the_recorder_out_is_named_within_seconds(
     assert said in done.output
     assert "`recorder: edge`" in done.output
     assert done.seconds < 20
+
+
+def test_a_program_with_the_recorder_that_becomes_one_without_it_is_noticed(project: Project) -> None:
+    project.stack(
+        "toy",
+        before="if not sys.flags.isolated: os.execv(sys.executable, [sys.executable, '-I', *sys.argv])",
+    )
+    path = project.root / "stacks" / "toy" / "stack.yaml"
+    path.write_text(path.read_text().replace("under_exec: false", "under_exec: true"))
+    done = project.run()
+    assert done.code == 5, done.output
+    assert "the recorder was not loaded in the process that answers for toy" in done.output
+    assert "drop -I from the command" in done.output

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from stackproof.recorder.settings import VARIABLE
+from stackproof.recorder.mode import Mode
+from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack import unmarked
 
 
@@ -89,3 +90,26 @@ def test_of_a_process_that_is_gone_nothing_is_claimed(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait(30)
     assert unmarked.why(gone.pid, tmp_path) == unmarked.ANYTHING
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has /proc")
+def test_the_mark_of_a_program_that_has_become_another_one_does_not_count(tmp_path: Path) -> None:
+    settings = Settings(
+        mode=Mode.REPLAY, recordings=str(tmp_path), setup="s", run_dir=str(tmp_path / "run"), run_id="abcdef"
+    )
+    leave = (
+        "import os, sys, time\n"
+        "from stackproof.recorder.brain import Brain\n"
+        "from stackproof.recorder.serve import marks\n"
+        "from stackproof.recorder.settings import Settings\n"
+        "marks.leave(Brain(Settings.from_json(sys.argv[1]), {}))\n"
+    )
+    ways = {
+        "stays": (f"{leave}{_WAIT}", True),
+        "becomes another": (f"{leave}os.execv(sys.executable, [sys.executable, '-I', '-c', {_WAIT!r}])", False),
+    }
+    for way, (code, counts) in ways.items():
+        with _running([sys.executable, "-c", code, settings.to_json()], dict(os.environ)) as pid:
+            assert (tmp_path / f"run/marks/{pid}.json").exists()
+            assert unmarked.has_mark(pid, tmp_path / "run/marks") == counts, way
+            assert not unmarked.has_mark(pid, tmp_path)
