@@ -98,7 +98,7 @@ def split_baggage(value: str) -> tuple[str | None, str]:
     for member in value.split(","):
         key, _, text = member.strip().partition("=")
         if key == _MEMBER:
-            ours = unquote(text)
+            ours = unquote(text.partition(";")[0].strip())  # W3C lets a member have properties
         else:
             others.append(member.strip())
     return ours, ",".join(others)
