@@ -19,6 +19,7 @@ from stackproof.errors import StackStartError, UsageError
 from stackproof.stack import venv
 
 _ASK = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
+_HAS_PYTEST = "from importlib import util; print(util.find_spec('pytest') is not None)"
 _PROBE = 10.0
 _NEWEST, _OLDEST = 20, 11  # the recorder needs 3.11
 
@@ -59,7 +60,7 @@ def choose(
     spec = stack.python or PythonSpec()
     name = variable("STACKPROOF_PYTHON", stack.name)
     if given := environment.get(name):
-        return _named(given, name, stack.name, spec)
+        return _named(given, name, stack.name, spec, for_tests=mode is StackMode.LIBRARY)
     if stack.python is None or mode.in_containers or mode is StackMode.REMOTE:
         return Path(sys.executable)
     found = _fitting(stack, spec, environment, name)
@@ -89,7 +90,7 @@ def require_this(stack: StackSpec) -> None:
         )
 
 
-def _named(given: str, name: str, stack: str, spec: PythonSpec) -> Path:
+def _named(given: str, name: str, stack: str, spec: PythonSpec, *, for_tests: bool) -> Path:
     where = shutil.which(str(Path(given).expanduser()))
     found = ask(Path(where)) if where is not None else None
     if found is None:
@@ -100,6 +101,11 @@ def _named(given: str, name: str, stack: str, spec: PythonSpec) -> Path:
         raise UsageError(
             f"{name} names {given}, which is Python {found.version}; stack {stack!r} needs {spec.words}",
             hint=f"name another one, or leave {name} out: then one that fits is looked for",
+        )
+    if for_tests and _say(found.path, _HAS_PYTEST) != "True":
+        raise UsageError(
+            f"{name} names {given}, which has no pytest, and the tests of library:{stack} run in the stack's process",
+            hint="install pytest and what the tests import there, or name none: then an environment is made",
         )
     return found.path
 
@@ -142,10 +148,13 @@ def ask(path: Path) -> Found | None:
     """What the Python at `path` says it is; None when it says nothing within 10 s (a shim without a version, say)."""
     if path == Path(sys.executable):
         return Found(path=path, version=".".join(map(str, sys.version_info[:3])))
-    try:
-        said = subprocess.run(
-            [str(path), "-I", "-S", "-c", _ASK], capture_output=True, text=True, timeout=_PROBE, check=True
-        ).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
+    said = _say(path, _ASK, "-S")
     return Found(path=path, version=said) if re.fullmatch(r"\d+\.\d+\.\d+", said) else None
+
+
+def _say(path: Path, program: str, *options: str) -> str:
+    command = [str(path), "-I", *options, "-c", program]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=_PROBE, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

@@ -17,6 +17,7 @@ from stackproof.stack import lifetime, proctable
 
 MARKER = "STACKPROOF_PROCESS"
 TAIL_LINES = 15
+_LONG = 450
 _TETHER = Path(__file__).with_name("tether.py")
 
 
@@ -123,7 +124,12 @@ def tail(log: Path, lines: int = TAIL_LINES) -> tuple[str, ...]:
             text = file.read().decode(errors="replace")
     except OSError:
         return ()
-    return tuple([line.rstrip() for line in text.splitlines() if line.strip()][-lines:])
+    return tuple([_shortened(line.rstrip()) for line in text.splitlines() if line.strip()][-lines:])
+
+
+def _shortened(line: str) -> str:
+    """A line that is a whole page (a traceback in JSON, say) without its middle: what went wrong stands at an end."""
+    return line if len(line) <= _LONG else f"{line[: _LONG // 3]} … {line[-2 * _LONG // 3 :]}"
 
 
 def describe_exit(code: int | None) -> str:
