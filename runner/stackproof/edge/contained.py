@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from stackproof.catalog.records import BesideSpec, DockerSpec
-from stackproof.edge import luggage, process
+from stackproof.edge import luggage, process, stack_edge
 from stackproof.edge.addresses import HEALTH
 from stackproof.edge.places import Places
 from stackproof.environment import EVERY_ADDRESS, Environment
@@ -160,6 +160,7 @@ def running(
             )
     finally:
         container.stop()
+        stack_edge.tell(log, say)
 
 
 def _given(cell: Cell, built: Environment, folder: Path) -> dict[str, str]:

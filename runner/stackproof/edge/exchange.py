@@ -14,7 +14,7 @@ from yarl import URL
 from stackproof.edge import heads, probes
 from stackproof.edge.addresses import HEALTH, Addresses, Place, Unknown
 from stackproof.edge.ownership import Whose, whose
-from stackproof.edge.refusals import HEADERS, Refusal
+from stackproof.edge.refusals import HEADERS, SAYS, Refusal
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.decision import Answer, Later, PassThrough, Record
@@ -52,12 +52,13 @@ class Exchange:
         return serve
 
     async def _call(self, request: web.BaseRequest, place: Place) -> web.StreamResponse:
+        await _go_on(request)
         body = await request.content.read()
         settings = self._brain.settings
         asked = whose(request.headers.items(), settings)
         if asked.is_probe:
             probes.note(settings.run_dir, asked)
-            return _refused(request, Refusal(status=424, text="a probe of the run: no provider is asked"))
+            return _answered(Refusal(status=424, text="a probe of the run: no provider is asked"))
         wanted = Request(method=request.method, url=place.url, headers=request.headers, body=body)
         counts = asked.owner is not None and asked.owner not in (scopes.STACK, scopes.UNKNOWN)
         self._brain.requests_with_scope += counts
@@ -187,8 +188,19 @@ async def _write(response: web.StreamResponse, pieces: list[bytes]) -> None:
 
 def _refused(request: web.BaseRequest, refusal: Refusal) -> web.Response:
     _say(f"{request.method} {request.path}: {refusal.text}")
+    return _answered(refusal)
+
+
+def _answered(refusal: Refusal) -> web.Response:
     return web.Response(status=refusal.status, body=refusal.body(), headers=HEADERS)
 
 
+async def _go_on(request: web.BaseRequest) -> None:
+    """Say so to a caller who waits with its body until it is wanted (RFC 9110, 10.1.1)."""
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.version >= aiohttp.HttpVersion11:
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # the head is still to come
+
+
 def _say(text: str) -> None:
-    print(f"stackproof edge: {text}", file=sys.stderr, flush=True)
+    print(f"{SAYS}{text}", file=sys.stderr, flush=True)

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from stackproof.edge.announced import announced
 from stackproof.recorder import scope as scopes
+from stackproof.recorder.interaction import Call
+from stackproof.recorder.miss import Miss
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.serve.serving import split_baggage
 from stackproof.recorder.settings import Settings
@@ -37,6 +39,16 @@ class Whose:
     def is_probe(self) -> bool:
         """Whether the run only wants to know how its ids arrive."""
         return self.owner is not None and self.owner.name.startswith(PROBE)
+
+
+def without_scope(call: Call) -> Miss:
+    """What is said of a call that carries no id while tests are at work, and could be any of theirs."""
+    text = (
+        f"no scope for {call.shown} of {call.form['provider']}: it carried no test id, and tests are at work\n"
+        f"  have the stack send its id header, or W3C baggage, along with each provider call, also those that it makes in "
+        f"threads and tasks of its own"
+    )
+    return Miss(kind="no-scope", text=text)
 
 
 def whose(headers: Iterable[tuple[str, str]], settings: Settings) -> Whose:

@@ -58,8 +58,13 @@ def prepare(*, environment: Mapping[str, str], say: Callable[[str], None], check
 
 
 def free_places(own: Sequence[str], *, main: int | None = None) -> Places:
-    """Ports that are free now, for the edge and for each of the providers `own`. main: the edge's, where given."""
-    taken = [] if main is None else [main]
+    """Ports that are free now, for the edge and for each of the providers `own`.
+
+    main: the edge's, where it is given; those behind it are the providers' then, so that their URLs stay, too.
+    """
+    if main is not None:
+        return Places(host=ports.LOOPBACK, main=main, own={name: main + 1 + at for at, name in enumerate(own)})
+    taken: list[int] = []
     while len(taken) <= len(own):
         port = ports.free_port()
         if port not in taken:

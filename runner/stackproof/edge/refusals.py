@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+SAYS = "stackproof edge: "
+"""In front of each line that the edge writes about a call."""
+
 HEADERS = {"content-type": "application/json", "x-should-retry": "false"}
 
 

@@ -21,12 +21,16 @@ from aiohttp import web
 
 from stackproof.edge.addresses import Addresses
 from stackproof.edge.exchange import Exchange
+from stackproof.edge.ownership import without_scope
+from stackproof.edge.refusals import SAYS
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.settings import VARIABLE, Settings
 
 # A header may carry what a stack was given by its clients: keys, tokens, ids.
 _HEADER = 64 * 1024
 _CONNECT, _READ = 60.0, 900.0  # seconds for a connection; between two pieces of an answer
+# Longer than any client keeps a connection: one that is closed here just then would be a call that failed.
+_IDLE = 3600.0
 _SHUTDOWN = 2.0
 _BACKLOG = 1024
 
@@ -45,9 +49,11 @@ def main(argv: Sequence[str]) -> int:
     logging.basicConfig(level=logging.CRITICAL)
     logging.getLogger("aiohttp.server").addFilter(_one_line)
     try:
-        asyncio.run(_serve(Brain(settings, os.environ), options.host, options.port, own))
+        brain = Brain(settings, os.environ)
+        brain.without_scope = without_scope
+        asyncio.run(_serve(brain, options.host, options.port, own))
     except OSError as error:
-        print(f"stackproof edge: cannot serve: {error}", file=sys.stderr)
+        print(f"{SAYS}cannot serve: {error}", file=sys.stderr)
         return 1
     return 0
 
@@ -76,6 +82,7 @@ async def _serve(brain: Brain, host: str, port: int, own: dict[str, int]) -> Non
             server = web.Server(
                 exchange.at(name),
                 handler_cancellation=True,
+                keepalive_timeout=_IDLE,
                 access_log=None,
                 auto_decompress=False,
                 max_line_size=_HEADER,
@@ -92,7 +99,7 @@ def _one_line(record: logging.LogRecord) -> bool:
     """What a broken request did to the server's parser is no reason for a traceback."""
     error = record.exc_info[1] if record.exc_info else None
     what = f"{record.getMessage()}: {type(error).__name__}: {error}" if error else record.getMessage()
-    print(f"stackproof edge: {' '.join(what.split())}", file=sys.stderr, flush=True)
+    print(f"{SAYS}{' '.join(what.split())}", file=sys.stderr, flush=True)
     return False
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 from stackproof.catalog.records import StackMode
 from stackproof.edge import probe, process, wiring
 from stackproof.edge.places import Places
+from stackproof.edge.refusals import SAYS
 from stackproof.errors import UsageError
 from stackproof.evidence import jsonfile
 from stackproof.plan import Cell
 from stackproof.recorder.settings import VARIABLE, Settings
+from stackproof.stack.process import shown
 
 
 def places(cell: Cell) -> Places | None:
@@ -38,6 +40,7 @@ def start(
     check: Callable[[], None],
 ) -> process.RunningEdge:
     """Start it, to be ended by `undo`. variables: those of the tests. StackStartError when it does not answer."""
+    undo.callback(tell, cell_dir / process.LOG, say)
     return undo.enter_context(
         process.running(
             Settings.from_json(variables[VARIABLE]),
@@ -49,6 +52,22 @@ def start(
             check=check,
         )
     )
+
+
+def tell(log: Path, say: Callable[[str], None]) -> None:
+    """One line of what went wrong at the edge, if anything did: the stack may have swallowed it."""
+    told = went_wrong(log)
+    if told:
+        say(f"edge: {len(told)} calls went wrong, the last: {told[-1]}   log {shown(log)}")
+
+
+def went_wrong(log: Path) -> tuple[str, ...]:
+    """What an edge has said of calls that it refused, and of providers that did not answer."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ()
+    return tuple(line.removeprefix(SAYS) for line in lines if line.startswith(SAYS))
 
 
 def find_ids(

@@ -42,6 +42,7 @@ class Brain:
         self.providers = Providers(settings.providers)
         self.ledger = Ledger(settings.run_dir)
         self.store = Store(settings.recordings, settings.setup, settings.run_dir, settings.integration_root)
+        self.without_scope = _without_scope  # what is said of a call that is nobody's
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
         self._secrets = redact.known_values(settings.secrets, environ)
         self._trace: Trace | None = None
@@ -65,7 +66,7 @@ class Brain:
             return decision
         call = self._call(request, target)
         if call.scope is scope.UNKNOWN:
-            return self._refuse(call, 0, _without_scope(call))
+            return self._refuse(call, 0, self.without_scope(call))
         try:
             if call.asks_for_models:
                 listed = self._models(call)
