@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 
-from . import guard, hooks, ids, scope, threads
+from . import guard, hooks, ids, queues, scope, threads
 from .brain import Brain
 from .mode import Mode
 from .settings import Settings
@@ -80,6 +80,7 @@ def installed(settings: Settings, environ: Mapping[str, str] | None = None) -> I
 
 def _patch() -> None:
     _undo.append(threads.carry())
+    _undo.append(queues.carry(active))
     _undo.append(guard.watch(active))
     _undo.append(
         hooks.on_import(
