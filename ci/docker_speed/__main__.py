@@ -51,7 +51,8 @@ def main() -> None:
         taken["processes"].append(gone.processes)
         taken["command"].append(gone.command)
     for _ in range(chosen.builds):
-        taken["build"].append(cold.start(PROJECT))
+        taken["build"].append(cold.start(PROJECT, fetch=False))
+        taken["fetch"].append(cold.start(PROJECT, fetch=True))
     taken["ours"] = [item["ready"] for item in started]
     taken["teardown"] = [item["teardown"] for item in started]
     print(f"{chosen.rounds} rounds; {tag}, {size / 1e6:.0f} MB, on {base}, {base_size / 1e6:.0f} MB\n")
@@ -98,6 +99,7 @@ def _table(taken: dict[str, list[float]]) -> None:
         ("the stack as a process of this machine, without the recorder", taken["bare"], ""),
         ("the two together", both, f"warm is {figures.ratio(taken['ours'], both)} of it"),
         ("`docker:reference`, its image to be built", taken["build"], ""),
+        ("`docker:reference`, its wheels to be fetched and its image to be built", taken["fetch"], ""),
         ("stack and network taken away", taken["teardown"], ""),
         ("from the last test until the stack is told to end", taken["pytest"], ""),
         ("from the last test until container and network are gone", taken["engine"], ""),

@@ -1,4 +1,4 @@
-"""A start whose image is still to be built, with the wheels in the cache; what it made is removed again."""
+"""A start whose image is still to be built; what it made is removed again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import tempfile
 from pathlib import Path
 
 
-def start(project: Path) -> float:
-    """Seconds to the first 200, in a copy of the project whose Dockerfile is another one in its first step."""
+def start(project: Path, *, fetch: bool) -> float:
+    """Seconds to the first 200, in a copy of the project whose Dockerfile is another one in its first step.
+
+    fetch: with an empty cache folder, so that the wheels are fetched too.
+    """
     from .__main__ import one_start  # noqa: PLC0415 - each needs the other
 
     before = _images()
@@ -24,7 +27,8 @@ def start(project: Path) -> float:
         file = copy / "stacks" / "reference" / "Dockerfile"
         # Both stages begin anew: no layer of an earlier build fits.
         file.write_text(file.read_text().replace("\nCOPY ", f"\nENV ROUND={secrets.token_hex(8)}\nCOPY "))
-        said = one_start(copy, dict(os.environ))
+        cache = {"XDG_CACHE_HOME": str(copy / "cache")} if fetch else {}
+        said = one_start(copy, {**os.environ, **cache})
     if not said["built"]:
         raise RuntimeError("nothing was built")
     for image in _images() - before:

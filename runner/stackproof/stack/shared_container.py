@@ -76,7 +76,12 @@ def server(
 
     def made() -> Left:
         folders = [path.absolute() for path in (cell_dir, recordings.path)]
-        holder.start({}, docker.python, shut="shut" if where.internal else None, folders=folders)
+        try:
+            holder.start({}, docker.python, shut="shut" if where.internal else None, folders=folders)
+        except seen.NotSeenError:
+            # Whoever goes on without sharing has a container of that name.
+            where.engine.remove(left.container)
+            raise
         files = where.engine.changes(holder.id) if handover.follows else ()
         fresh = replace(left, uses=0, files=files)
         handover.note(fresh)

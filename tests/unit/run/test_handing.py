@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,8 @@ def test_a_cell_for_itself_has_a_container_for_itself(cells: tuple[Cell, ...]) -
 
 def test_a_cell_with_containers_beside_its_stack_has_one_for_itself(cells: tuple[Cell, ...]) -> None:
     first, last = [cell for cell in cells if cell.id.endswith("local-docker-shop")]
-    beside = replace(last, containers=(object(),))  # type: ignore[arg-type] - only whether there are some matters
+    database: Any = object()
+    beside = replace(last, containers=(database,))
     assert handing.of(first, (first, beside), RUN) is None
     assert handing.of(beside, (first, beside), RUN) is None
 

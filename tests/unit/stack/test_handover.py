@@ -85,16 +85,17 @@ def test_what_a_killed_cell_had_is_used_by_nobody(tmp_path: Path) -> None:
 
 def test_an_engine_that_does_not_answer_still_removes_it_at_the_end(tmp_path: Path) -> None:
     handed(tmp_path / "x.json", Engine())
-    second, engine = Handover(tmp_path / "x.json", follows=True), Engine(broken=True)
+    second = Handover(tmp_path / "x.json", follows=True)
+    engine: Any = Engine(broken=True)
     with pytest.raises(DockerError):
-        second.take(engine)  # type: ignore[arg-type] - only what it is asked
-    second.end(engine)  # type: ignore[arg-type]
+        second.take(engine)
+    second.end(engine)
     assert engine.removed == GONE
 
 
 def test_a_run_takes_away_what_its_cells_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
-    monkeypatch.setattr(handovers.engines, "connect", lambda _: engine)
+    monkeypatch.setattr("stackproof.stack.engine.connect", lambda _: engine)
     path = tmp_path / handovers.FOLDER / "x.json"
     path.parent.mkdir()
     handed(path, engine)

@@ -14,7 +14,7 @@ import pytest
 
 from stackproof.catalog.stacks import load_stack
 from stackproof.errors import DockerError, StackproofError
-from stackproof.stack import container, luggage, place, shared_container
+from stackproof.stack import container, luggage, place, seen, shared_container
 from stackproof.stack import engine as engines
 from stackproof.stack.engine import Engine
 from stackproof.stack.handover import Handover
@@ -148,6 +148,32 @@ def test_a_failure_at_any_step_leaves_nothing_of_a_container_that_cells_share(  
     assert said in ([], [f"the engine broke at {step}"]) or step == "run_inside", said
     assert left_on_engine() == []
     assert not (project.root / "shared" / "toy.json").exists()
+
+
+def test_one_that_does_not_see_this_machine_s_folders_makes_way_for_one_that_need_not(
+    project: Project,
+    contained: Callable[..., str],
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    contained("toy")
+    removed: list[str] = []
+
+    def unseen(_: str) -> None:
+        raise seen.NotSeenError("they are not there")
+
+    class Watched(Breaking):
+        def remove(self, name: str) -> None:
+            removed.append(name)
+            engine.remove(name)
+
+    monkeypatch.setattr(seen, "required", lambda *_: unseen)
+    handover = Handover(project.root / "shared" / "toy.json", follows=True)
+    watched = Watched(engine, "none", lost=False)
+    with pytest.raises(seen.NotSeenError), attempt(project, "toy", watched, monkeypatch, handover):
+        pass
+    # Once at once, and once at the end.
+    assert removed.count(handover.noted.container) == 2
 
 
 def test_what_the_program_in_the_container_raises_is_what_is_told(

@@ -41,6 +41,7 @@ def ask(code):
         return json.loads(answer.read())
 """
 FACTS = """
+import errno
 PROGRAMS = "[open('/proc/' + name + '/cmdline').read() for name in os.listdir('/proc') if name.isdigit()]"
 def test_facts():
     run_dir = os.environ["STACKPROOF_RUN_DIR"]
@@ -49,6 +50,8 @@ def test_facts():
     assert ask("os.__dict__.setdefault('counted', []).append(1) or len(os.counted)") == 1
     assert ask("os.path.exists('/dev/shm/seen') or bool(open('/dev/shm/seen', 'w'))") is True
     assert ask("open('/dev/shm/seen').read()") == ""
+    # Nothing gets out, in the first cell as in the last.
+    assert ask("__import__('socket').socket().connect_ex(('192.0.2.1', 80))") == errno.ENETUNREACH
     facts = {"host": ask("os.uname().nodename"), "pid": ask("os.getpid()")}
     facts["rights"] = ask("[line for line in open('/proc/self/status') if line.startswith('CapBnd')][0].split()[1]")
     facts["others"] = ask(PROGRAMS)
@@ -189,6 +192,17 @@ def test_cells_of_a_stack_that_does_not_say_so_have_a_container_each_and_one_ima
     assert made(asked) == {"POST /build": 1, "POST /containers/create": 3, "POST /networks/create": 3}
     assert [line for line in asked[asked.index("POST /networks/create") :] if "/images/" in line] == []
     assert len({str(item["host"]) for item in facts(project)}) == 3
+
+
+@pytest.mark.usefixtures("far")
+def test_where_containers_see_no_folder_of_this_machine_each_cell_has_its_own(
+    project: Project, shared: Callable[..., str]
+) -> None:
+    test = "def test_answers():\n    assert ask('os.getpid()') > 0\n"
+    done = project.run("--suite", shared(2, tests=test), "--stack-config", "docker:toy")
+    assert done.code == 0, done.output
+    assert done.output.count(" are copied") == 2
+    assert not list(project.run_dir().glob("shared/*.json"))
 
 
 @pytest.mark.parametrize(
