@@ -63,7 +63,8 @@ class Mirror:
         self._way = engine.converse(container, command, silent=_SILENT)
         try:
             self._step(self._way)
-        except EndedError as error:
+        except (EndedError, ValueError) as error:
+            # Of a container that has ended the engine says so where the answer would be.
             self._way.close()
             raise DockerError(
                 f"what the stack writes cannot be read out of its container: {error}",
