@@ -45,8 +45,8 @@ def without_scope(call: Call) -> Miss:
     """What is said of a call that carries no id while tests are at work, and could be any of theirs."""
     text = (
         f"no scope for {call.shown} of {call.form['provider']}: it carried no test id, and tests are at work\n"
-        f"  have the stack send its id header, or W3C baggage, along with each provider call, also those that it makes in "
-        f"threads and tasks of its own"
+        f"  have the stack send its id header, or W3C baggage, along with each provider call, those of its threads "
+        f"and tasks, too"
     )
     return Miss(kind="no-scope", text=text)
 

@@ -91,6 +91,21 @@ def test_an_id_header_of_many_kilobytes_is_read(edges: EdgeBench, provider: Any)
         assert edge.lines("calls")[-1]["scope"] == TEST.name
 
 
+def test_a_caller_who_waits_to_be_asked_for_its_body_is_asked(edges: EdgeBench, provider: Any) -> None:
+    provider.script = lambda wire: wire.json({"body": wire.asked.body.decode()})
+    with edges.record() as edge, socket.create_connection(("127.0.0.1", edge.places.main), timeout=5) as raw:
+        head = f"POST /probe/x HTTP/1.1\r\nHost: x\r\nX-Provider-Data: {ID['X-Provider-Data']}\r\nContent-Length: 4\r\n"
+        raw.sendall(f"{head}Expect: 100-continue\r\nConnection: close\r\n\r\n".encode())
+        assert raw.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        raw.sendall(b"body")
+        answer = b""
+        while piece := raw.recv(65536):
+            answer += piece
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b'{"body":"body"}' in answer
+        assert "expect" not in provider.asked[0].headers
+
+
 def test_a_slow_caller_keeps_nobody_else_waiting(edges: EdgeBench, provider: Any) -> None:
     provider.script = lambda wire: wire.whole(b"x" * 8_000_000, 200, "application/octet-stream")
     with edges.record() as edge:

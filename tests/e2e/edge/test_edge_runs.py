@@ -149,6 +149,15 @@ def test_live_needs_no_edge(project: Any, answering: Any) -> None:
     assert answering.asked
 
 
+def test_what_went_wrong_at_the_edge_is_told_at_the_end(project: Any, answering: Any) -> None:
+    stack = toy.write(project.root, answering.url)
+    answering.stop()
+    done = project.run("--stack-config", stack, *RECORD)
+    assert done.code == 1, done.output
+    assert f"the last: POST {answering.url}/answers: ConnectError: " in done.output
+    assert done.output.count("calls went wrong") == 1
+
+
 def test_an_edge_that_dies_fails_the_run(project: Any, answering: Any) -> None:
     stack = toy.write(project.root, answering.url)
     project.tests(

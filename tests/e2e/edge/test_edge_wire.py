@@ -421,7 +421,8 @@ def test_workers_beside_one_another_announce_nothing_that_could_be_believed(edge
         announcer(edge.settings.run_dir, "gw1")(TEST)
         answer = http.get(f"{edge.url}/x")
         assert answer.status_code == 424
-        assert "no scope for GET /x" in answer.json()["message"]
+        assert "no scope for GET /x of probe: it carried no test id" in answer.json()["message"]
+        assert "have the stack send its id header" in answer.json()["message"]
 
 
 def test_live_hands_calls_on_and_writes_nothing(edges: EdgeBench, bench: Any, provider: Any) -> None:
