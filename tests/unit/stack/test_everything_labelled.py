@@ -1,4 +1,4 @@
-"""Whatever is made on an engine says whose it is: nobody could tell what a killed run left from other people's things."""
+"""Whatever is made on an engine says whose it is: or nobody could tell what a killed run left from the rest."""
 
 from __future__ import annotations
 

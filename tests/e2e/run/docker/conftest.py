@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -90,6 +92,16 @@ def nothing_left(engine: Engine, left_on_engine: Callable[[], list[str]]) -> Ite
     assert left_on_engine() == []
     after = standing.on(engine)
     assert {kind: sorted(after[kind] - before[kind]) for kind in kinds} == {kind: [] for kind in kinds}
+
+
+@pytest.fixture(autouse=True)
+def temporary(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder for what runs of the project keep for a moment: one that stays is a failure of the test."""
+    with tempfile.TemporaryDirectory(prefix="sp-") as folder:  # a short name: sockets lie in it
+        if "project" in request.fixturenames:
+            request.getfixturevalue("project").environ["TMPDIR"] = folder
+        yield Path(folder)
+        assert [path.name for path in Path(folder).glob("stackproof-*")] == []
 
 
 @pytest.fixture

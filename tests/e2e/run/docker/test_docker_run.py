@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -132,7 +131,7 @@ def test_a_signal_takes_the_container_away_and_keeps_the_report(
 
 
 def test_what_a_killed_run_left_goes_at_the_next_start_and_nothing_else(
-    project: Project, contained: Add, engine: Engine, left_on_engine: Left
+    project: Project, contained: Add, engine: Engine, left_on_engine: Left, temporary: Path
 ) -> None:
     project.tests(SLOW)
     stack = contained("toy")
@@ -151,7 +150,7 @@ def test_what_a_killed_run_left_goes_at_the_next_start_and_nothing_else(
         process.kill()
         project.finish(process)
         assert len(left_on_engine()) == 3, marker
-        ways = set(Path(tempfile.gettempdir()).glob("stackproof-way-*"))
+        ways = set(temporary.glob("stackproof-way-*"))
         assert len(ways) == 1
         (project.root / "in-two").unlink()
         project.tests("def test_passes(): pass\n")
@@ -159,7 +158,7 @@ def test_what_a_killed_run_left_goes_at_the_next_start_and_nothing_else(
         assert done.code == 0, done.output
         assert f"run {cell['run_id']} was killed; removed 1 container and 1 network" in done.output
         assert left_on_engine() == [f"network stackproof-alive-{os.getpid()}"]
-        assert list(Path(tempfile.gettempdir()).glob("stackproof-way-*")) == []
+        assert list(temporary.glob("stackproof-way-*")) == []
     finally:
         engine.remove_network(network)
 
