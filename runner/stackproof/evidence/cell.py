@@ -48,6 +48,7 @@ def write_result(
             "stack": cell.stack.name,
             "mode": cell.mode.value,
             "inference_mode": str(getattr(cell.inference_mode, "value", cell.inference_mode)),
+            "runner": "pytest" if cell.suite.runner is None else cell.suite.runner.name,
         },
         "run_id": run_id,
         "commit": source.commit,

@@ -31,8 +31,8 @@ class CellError:
 class CellFacts:
     """One cell of a run. `result` is False when there is no `result.json` that can be read.
 
-    exit_code: pytest's, None when it never ended by itself. report_digest: SHA-256 that the manifest has for the
-    JUnit report. misses: provider calls without a recording.
+    runner: who ran the tests. exit_code: its, in pytest's numbers, None when it never ended by itself. report_digest:
+    SHA-256 that the manifest has for the JUnit report. misses: provider calls without a recording.
     """
 
     id: str
@@ -42,6 +42,7 @@ class CellFacts:
     setup: str | None = None
     stack: str | None = None
     inference_mode: str | None = None
+    runner: str = "pytest"
     commit: str | None = None
     dirty: bool = False
     policy: str | None = None
@@ -100,6 +101,7 @@ def _cell(folder: Path, report_digest: str | None) -> CellFacts:
         setup=jsonfile.text(names, "setup"),
         stack=jsonfile.text(names, "stack"),
         inference_mode=jsonfile.text(names, "inference_mode"),
+        runner=jsonfile.text(names, "runner") or "pytest",
         commit=jsonfile.text(result, "commit"),
         dirty=result.get("dirty") is not False,
         policy=jsonfile.text(digests, "policy"),

@@ -154,7 +154,7 @@ def _ended(cell: CellFacts) -> Iterator[Finding]:
     if cell.signal is not None:
         yield not_proven(f"the run was ended by {cell.signal}")
     if cell.exit_code is None:
-        yield not_proven("pytest did not end by itself")
+        yield not_proven(f"{cell.runner} did not end by itself")
     if not cell.log.present:
         yield not_proven("tests.jsonl is missing")
         return
@@ -163,9 +163,9 @@ def _ended(cell: CellFacts) -> Iterator[Finding]:
     if cell.log.exitstatus is None:
         yield not_proven("the test session never finished")
     elif cell.exit_code is not None and cell.log.exitstatus != cell.exit_code:
-        yield not_proven(f"pytest ended with {cell.exit_code}, its session with {cell.log.exitstatus}")
+        yield not_proven(f"{cell.runner} ended with {cell.exit_code}, its session with {cell.log.exitstatus}")
     if cell.log.collected is None:
-        yield not_proven("pytest never said which tests it collected")
+        yield not_proven(f"{cell.runner} never said which tests it collected")
         return
     if without := sorted(set(cell.log.collected) - cell.log.tests.keys()):
         yield not_proven(f"{len(without)} collected tests have no outcome: {_list(without)}")
@@ -190,15 +190,16 @@ def _exit_code(cell: CellFacts, tests: Tests) -> Iterator[Finding]:
         case None:
             return
         case 0 if bad:
-            yield not_proven(f"pytest ended with exit code 0, and {len(bad)} tests failed: {_list(bad)}")
+            yield not_proven(f"{cell.runner} ended with exit code 0, and {len(bad)} tests failed: {_list(bad)}")
         case 1 if not bad:
-            yield not_proven("pytest ended with exit code 1, and no test in the report failed")
+            yield not_proven(f"{cell.runner} ended with exit code 1, and no test in the report failed")
         case 0 | 1:
             return
         case ExitCode.RECORDINGS:
             yield failed("only the recordings are at fault (exit code 6)", exit_code=ExitCode.RECORDINGS)
         case code:
-            yield not_proven(_PYTEST_CODES.get(code, f"pytest ended with exit code {code}"))
+            words = _PYTEST_CODES.get(code, f"pytest ended with exit code {code}")
+            yield not_proven(words.replace("pytest", cell.runner, 1))
 
 
 def _executed(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
