@@ -102,11 +102,19 @@ async def measure(folder: Path, streams: int, events: int, rounds: int) -> dict[
             "bare": round(statistics.median(one.events / one.wall for one in floor)),
         },
         "edge_memory_mb": memory,
+        "first_byte_best_quarter_ms": {
+            "direct": _quarter(direct),
+            "edge": _quarter(recording),
+        },
         "first_byte_ms": {
             "direct": _middle(one * 1000 for one in direct),
             "edge": _middle(one * 1000 for one in recording),
         },
     }
+
+
+def _quarter(values: Sequence[float]) -> float:
+    return round(statistics.quantiles(values, n=4)[0] * 1000, 1)
 
 
 def _middle(values: Iterator[float]) -> float:

@@ -12,8 +12,9 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from stackproof.edge import heads, probes
-from stackproof.edge.addresses import HEALTH, Addresses, Place, Unknown
+from stackproof.edge.addresses import HEALTH, Addresses, Place, Unknown, origin_of
 from stackproof.edge.ownership import Whose, whose
+from stackproof.edge.proxies import Proxies
 from stackproof.edge.refusals import HEADERS, SAYS, Refusal
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Brain
@@ -32,8 +33,8 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 class Exchange:
     """Serves calls; one for all addresses of an edge."""
 
-    def __init__(self, brain: Brain, addresses: Addresses, session: aiohttp.ClientSession) -> None:
-        self._brain, self._addresses, self._session = brain, addresses, session
+    def __init__(self, brain: Brain, addresses: Addresses, session: aiohttp.ClientSession, proxies: Proxies) -> None:
+        self._brain, self._addresses, self._session, self._proxies = brain, addresses, session, proxies
         self._failures = Failures(aiohttp)
 
     def at(self, own: str | None) -> Handler:
@@ -131,6 +132,7 @@ class Exchange:
             headers=CIMultiDict(heads.outgoing(asked.headers)),
             data=body or None,
             allow_redirects=False,
+            proxy=self._proxies.of(origin_of(url)),
             skip_auto_headers=_NOT_OURS,
         )
 

@@ -22,6 +22,7 @@ from aiohttp import web
 from stackproof.edge.addresses import Addresses
 from stackproof.edge.exchange import Exchange
 from stackproof.edge.ownership import without_scope
+from stackproof.edge.proxies import Proxies
 from stackproof.edge.refusals import SAYS
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.settings import VARIABLE, Settings
@@ -72,12 +73,11 @@ async def _serve(brain: Brain, host: str, port: int, own: dict[str, int]) -> Non
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT, sock_read=_READ),
                 auto_decompress=False,
-                trust_env=True,
                 max_line_size=_HEADER,
                 max_field_size=_HEADER,
             )
         )
-        exchange = Exchange(brain, Addresses(brain.settings.providers), session)
+        exchange = Exchange(brain, Addresses(brain.settings.providers), session, Proxies(os.environ))
         for name, number in ((None, port), *own.items()):
             server = web.Server(
                 exchange.at(name),

@@ -176,6 +176,20 @@ def test_a_provider_that_vouches_for_itself_is_refused_and_one_that_is_vouched_f
     assert kept["request"]["url"] == "{PROBE_URL}/x"
 
 
+def test_a_proxy_leads_to_the_provider_and_netrc_signs_nothing(
+    edges: EdgeBench, bench: Any, provider: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "netrc").write_text("machine llm.invalid login me password secret\n")
+    far = (Provider(name="probe", variable="PROBE_URL", prefixes=("http://llm.invalid/v1",)),)
+    environ = {"http_proxy": f"http://127.0.0.1:{provider.port}", "NETRC": str(tmp_path / "netrc")}
+    with edges.record(providers=far, environ=environ) as edge:
+        assert httpx.get(f"{edge.url}/x", headers=ID, trust_env=False).json() == {"ok": True}
+    (asked,) = provider.asked
+    assert asked.path == "http://llm.invalid/v1/x"
+    assert "authorization" not in asked.headers
+    assert bench.recordings()[0]["request"]["url"] == "{PROBE_URL}/x"
+
+
 # -- its own end
 
 
