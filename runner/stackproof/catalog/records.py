@@ -175,6 +175,7 @@ class StackSpec:
     `STACKPROOF_…` name -> the stack's own name for it. python: the Python that it needs; None: the one of the run.
     models: what the stack calls the setup's model of a role, with the template {name}. warnings: filters as `python -W`
     takes them, for the process that the stack shares with its tests: its warnings are no errors of theirs.
+    stop_timeout: seconds that its shutdown may take in the process of its tests.
     """
 
     name: str
@@ -201,6 +202,7 @@ class StackSpec:
     python: PythonSpec | None = None
     models: Mapping[ModelRole, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    stop_timeout: float = 10.0
     source: Path
 
 

@@ -43,6 +43,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "python",
         "models",
         "warnings",
+        "stop_timeout",
     )
     place = recorder_place(section)
     spec = StackSpec(
@@ -69,6 +70,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         python=_python(section, path.parent),
         models=_models(section),
         warnings=section.texts("warnings"),
+        stop_timeout=section.seconds("stop_timeout") or 10.0,
         source=path,
     )
     if spec.app is not None and not _PLACE.fullmatch(spec.app):

@@ -130,7 +130,7 @@ def _library(
         undo.enter_context(_import_path(python_path))
         try:
             with _own_warnings():
-                running = undo.enter_context(InProcessApp(_application(stack)))
+                running = undo.enter_context(InProcessApp(_application(stack), stop_timeout=stack.stop_timeout))
         except StackproofError as error:
             # pytest's own exit codes say something else by the same numbers, so the reason goes beside them.
             jsonfile.write(error_file, error_facts(error))

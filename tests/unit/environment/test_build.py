@@ -92,6 +92,10 @@ CASES = {
         caller={"OPENAI_BASE_URL": "http://gateway/v1", "PATH": "/bin"},
         **both(OPENAI_BASE_URL="http://gateway/v1", PATH="/bin"),
     ),
+    "a stack has names of its own for the setup's models": Case(
+        cell=replace(CELL, stack=replace(STACK, models={ModelRole.TEXT: "gateway:{name}", ModelRole.JUDGE: "{name}!"})),
+        **both(STACKPROOF_TEXT_MODEL="gateway:openai/gpt-4o", STACKPROOF_JUDGE_MODEL=ABSENT),
+    ),
     "the tests keep their asserts": Case(
         caller={"PYTHONOPTIMIZE": "2"}, tests={"PYTHONOPTIMIZE": ABSENT}, stack={"PYTHONOPTIMIZE": "2"}
     ),

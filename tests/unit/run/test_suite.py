@@ -53,3 +53,16 @@ def test_what_the_caller_adds_comes_last() -> None:
 )
 def test_pytest_gets_the_terminal_when_it_needs_it(options: RunOptions, expected: bool) -> None:
     assert talks(options) is expected
+
+
+def test_another_python_and_the_stacks_warnings_come_before_what_the_caller_adds() -> None:
+    words = arguments(
+        RunOptions(pytest_args=("-W", "error")),
+        ["tests"],
+        project=Path("/p"),
+        cell_dir=Path("/c"),
+        python=Path("/venv/bin/python"),
+        warnings=("default::DeprecationWarning",),
+    )
+    assert words[:3] == ["/venv/bin/python", "-m", "pytest"]
+    assert [words[at + 1] for at, word in enumerate(words) if word == "-W"] == ["default::DeprecationWarning", "error"]

@@ -150,3 +150,14 @@ def test_an_empty_log_is_said_to_be_empty(tmp_path: Path, monkeypatch: pytest.Mo
     assert last_lines(tmp_path / "a.log", ("x",)) == "last lines of a.log\n  x"
     assert last_lines(Path("/elsewhere/a.log"), ()) == "/elsewhere/a.log is empty"
     assert last_lines(None, ("x",)) == ""
+
+
+def test_a_page_in_one_line_is_shown_without_its_middle(tmp_path: Path) -> None:
+    log = tmp_path / "toy.log"
+    log.write_text("short\n" + "first" + "x" * 5000 + "the error\n")
+    short, long = tail(log)
+    assert short == "short"
+    assert long.startswith("firstxxx")
+    assert long.endswith("xxxthe error")
+    assert " … " in long
+    assert len(long) < 500
