@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any
 
-from ogx_stack import place
+from . import place
 
 
 def create_app() -> Any:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from ogx_stack import config
+from . import config
 
 STATE = "OGX_STATE"
 _SOURCE = "https://openaipublic.blob.core.windows.net/encodings/"

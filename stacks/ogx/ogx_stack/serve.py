@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from ogx_stack import place
+from . import place
 
 
 def main() -> None:

@@ -23,8 +23,11 @@ def stack(python: PythonSpec | None) -> StackSpec:
     )
 
 
-def choose(python: PythonSpec | None, mode: StackMode = StackMode.SERVER, **environment: str) -> Path:
-    return interpreter.choose(stack(python), mode, environment=environment, say=print, check=lambda: None)
+def choose(
+    python: PythonSpec | None, *, mode: StackMode = StackMode.SERVER, named: str = "", **environment: str
+) -> Path:
+    given = {**environment, NAME: named}
+    return interpreter.choose(stack(python), mode, environment=given, say=print, check=lambda: None)
 
 
 def shim(folder: Path, name: str, program: str) -> Path:
@@ -74,7 +77,7 @@ def test_a_stack_that_says_nothing_runs_with_the_python_of_the_run() -> None:
 
 
 def test_a_container_has_a_python_of_its_own() -> None:
-    assert choose(NEWER, StackMode.DOCKER) == Path(sys.executable)
+    assert choose(NEWER, mode=StackMode.DOCKER) == Path(sys.executable)
 
 
 def test_the_python_of_the_run_comes_first_where_it_fits() -> None:
@@ -106,9 +109,9 @@ def test_where_there_is_none_the_versions_that_were_found_are_told(shims: Path) 
 
 def test_a_named_one_is_taken_as_it_is(shims: Path) -> None:
     named = str(shims / "bin" / "python3.12")
-    assert choose(NEWER, **{NAME: named}) == Path(named)
+    assert choose(NEWER, named=named) == Path(named)
     # Also by a stack that says nothing: somebody's own environment.
-    assert choose(None, **{NAME: named}) == Path(named)
+    assert choose(None, named=named) == Path(named)
 
 
 @pytest.mark.parametrize(
@@ -122,15 +125,15 @@ def test_a_named_one_is_taken_as_it_is(shims: Path) -> None:
 def test_a_named_one_that_does_not_do_is_refused(tmp_path: Path, program: str, sentence: str) -> None:
     named = str(shim(tmp_path, "mine", program))
     with pytest.raises(UsageError) as caught:
-        choose(NEWER, **{NAME: named})
+        choose(NEWER, named=named)
     assert caught.value.message == f"{NAME} names {named}, {sentence}"
 
 
 def test_a_named_one_needs_pytest_where_the_tests_run_in_it(tmp_path: Path) -> None:
     named = str(shim(tmp_path, "mine", 'case "$*" in *find_spec*) echo False;; *) echo 3.100.0;; esac'))
-    assert choose(NEWER, **{NAME: named}) == Path(named)
+    assert choose(NEWER, named=named) == Path(named)
     with pytest.raises(UsageError, match=r"has no pytest, and the tests of library:my-desk run in the stack's process"):
-        choose(NEWER, StackMode.LIBRARY, **{NAME: named})
+        choose(NEWER, mode=StackMode.LIBRARY, named=named)
 
 
 def test_a_library_in_this_process_needs_this_python() -> None:
