@@ -1,9 +1,8 @@
-"""Jobs in a queue belong to whoever put them there: workers that have no test of their own take the job's scope on.
+"""Jobs in a queue belong to whoever put them there: workers that belong to no test take the job's scope on.
 
-A server makes its workers once, at its start or within the first request that has work for them, and their context
-stays what it was then. What is put into `queue.Queue` or `asyncio.Queue` remembers the scope; whoever takes it out is
-in that scope until it takes the next one. A request that reads from a queue stays in its own scope: a worker is told
-by having none, or one whose test is over.
+A server makes its workers at its start, and their context stays what it was then. What is put into `queue.Queue` or
+`asyncio.Queue` remembers the scope; a worker that takes it out is in that scope until it takes the next one. A request
+that reads from a queue stays in its own scope, and so does whatever a request has started, workers included.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ from .brain import Brain
 from .scope import Scope
 
 _ATTRIBUTE = "_stackproof_jobs"
-_works: ContextVar[bool] = ContextVar("stackproof_works", default=False)
+# What a worker's context had before its first job, in a tuple; None in all other contexts.
+_home: ContextVar[tuple[Scope | None] | None] = ContextVar("stackproof_home", default=None)
 
 
 class _Jobs:
@@ -93,12 +93,12 @@ def _patch(
     @functools.wraps(get)
     def get_with_scope(self: Any, *args: Any, **kwargs: Any) -> Any:
         item = get(self, *args, **kwargs)
-        jobs, brain = self.__dict__.get(_ATTRIBUTE), active()
-        if jobs is not None and brain is not None:
+        jobs = self.__dict__.get(_ATTRIBUTE)
+        if jobs is not None and active() is not None:
             owner = jobs.take(item)
             # What the main thread takes are results rather than jobs, and it would keep the scope for ever.
             if tasks or threading.current_thread() is not threading.main_thread():
-                _begin(owner, brain)
+                _begin(owner)
         return item
 
     setattr(kind, put_name, put_with_scope)
@@ -114,11 +114,11 @@ def _patch(
     return undo
 
 
-def _begin(owner: Scope | None, brain: Brain) -> None:
-    """Take the job's scope on, where this is a worker."""
-    mine = scope.carried()
-    if owner == mine:
-        return
-    if _works.get() or (owner is not None and (mine is None or mine == scope.STACK or brain.ledger.has_ended(mine))):
-        _works.set(True)
-        scope.enter(owner)
+def _begin(owner: Scope | None) -> None:
+    """Take the job's scope on, where this is a worker; for a job of nobody, what the worker had before its first one."""
+    home = _home.get()
+    if home is None and owner is not None and scope.carried() in (None, scope.STACK):
+        home = (scope.carried(),)
+        _home.set(home)
+    if home is not None:
+        scope.enter(owner if owner is not None else home[0])

@@ -105,13 +105,8 @@ async def work(jobs):
 
 
 async def queued(request):
-    state = request.app.state
-    if not hasattr(state, "jobs"):
-        # A worker for ever, made within the first request that has work for it.
-        state.jobs = asyncio.Queue()
-        state.worker = asyncio.create_task(work(state.jobs))
     done = asyncio.get_running_loop().create_future()
-    state.jobs.put_nowait((await request.json(), done))
+    request.app.state.jobs.put_nowait((await request.json(), done))
     code, answer = await done
     return JSONResponse(answer, status_code=code)
 
@@ -122,7 +117,10 @@ def create_app():
         if os.environ.get("TINY_CALLS_AT_START"):
             async with client() as http:
                 (await http.post(url() + "/answers", json={"say": "at the start"})).raise_for_status()
+        app.state.jobs = asyncio.Queue()
+        worker = asyncio.create_task(work(app.state.jobs))
         yield
+        worker.cancel()
         if os.environ.get("TINY_CALLS_AT_END"):
             async with client() as http:
                 for say in ("at the end", "at the start"):

@@ -1,4 +1,4 @@
-"""A stack with a worker that its first request has made: each test's job is recorded, and replayed, as that test's."""
+"""A stack with a worker that it makes at its start: each test's job is recorded, and replayed, as that test's."""
 
 from __future__ import annotations
 

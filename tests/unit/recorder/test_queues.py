@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,7 +31,7 @@ def _put(jobs: Any, item: Any, owner: Scope | None) -> None:
         jobs.put_nowait(item)
 
 
-def _served(inside: Scope | None, *owners: Scope | None, before: Callable[[], None] = lambda: None) -> list[Any]:
+def _served(inside: Scope | None, *owners: Scope | None) -> list[Any]:
     """Whose the jobs of `owners` are to a worker of asyncio that was made `inside` a scope."""
 
     async def serve() -> list[Any]:
@@ -46,7 +46,6 @@ def _served(inside: Scope | None, *owners: Scope | None, before: Callable[[], No
         with scope.use(inside):
             worker = asyncio.create_task(work())
         await asyncio.sleep(0)
-        before()
         for number, owner in enumerate(owners):
             _put(jobs, number, owner)
             await asyncio.sleep(0.01)
@@ -61,16 +60,15 @@ def test_a_worker_made_at_the_start_is_in_the_scope_of_each_job(brain: Any, insi
     assert _served(inside, A, B, A) == [A, B, A]
 
 
-def test_a_worker_made_by_a_test_that_is_over_works_for_the_next_one(brain: Any) -> None:
-    assert _served(A, A, B, before=lambda: brain.ledger.end(A)) == [A, B]
-
-
-def test_what_reads_within_a_test_stays_in_it(brain: Any) -> None:
+def test_what_a_test_s_request_has_started_stays_in_it(brain: Any) -> None:
     assert _served(A, B, B) == [A, A]
+    brain.ledger.end(A)
+    assert _served(A, B) == [A]
 
 
 def test_after_a_job_of_nobody_nothing_is_left_of_the_one_before(brain: Any) -> None:
     assert _served(None, A, None, B) == [A, None, B]
+    assert _served(STACK, A, None, B) == [A, STACK, B]
     assert _served(A, None) == [A]
 
 
