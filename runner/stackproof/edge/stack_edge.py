@@ -16,11 +16,6 @@ from stackproof.plan import Cell
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack.process import shown
 
-_HAND_ON = (
-    "have the stack send its id header, or W3C baggage, along with provider calls, and say in its stack.yaml how to "
-    "try that: edge: {probe: {path: …}}"
-)
-
 
 def places(cell: Cell) -> Places | None:
     """Where the edge of a cell will listen; None where the cell has none."""
@@ -87,8 +82,7 @@ def find_ids(
 ) -> probe.Found:
     """Ask the stack's probe how ids come to the edge, and write it down for the process of the tests.
 
-    workers: of xdist, as --workers has them; UsageError where tests have to run one after the other and would not, or
-    announce what they are at and cannot.
+    workers: of xdist, as --workers has them; UsageError where tests have to run one after the other and would not.
     """
     values = {
         name.removeprefix("STACKPROOF_").lower(): value
@@ -107,12 +101,6 @@ def find_ids(
     jsonfile.write(cell_dir / probe.FILE, facts)
     if found.serial and workers not in (None, "0"):
         raise serial_only(found.why, f"--workers {workers}")
-    if found.serial and cell.suite.runner is not None:
-        raise UsageError(
-            f"the stack hands no test ids on to the edge ({found.why}), and the tests of suite {cell.suite.name!r}, "
-            "which are not pytest's, cannot announce whose a call is",
-            hint=_HAND_ON,
-        )
     return found
 
 
@@ -120,5 +108,6 @@ def serial_only(why: str, asked: str) -> UsageError:
     """Why tests do not run beside one another, where ids are announced."""
     return UsageError(
         f"the stack hands no test ids on to the edge ({why}), so its tests run one after the other",
-        hint=f"leave {asked} out; or {_HAND_ON}",
+        hint=f"leave {asked} out; or have the stack send its id header, or W3C baggage, along with provider calls, and "
+        "say in its stack.yaml how to try that: edge: {probe: {path: …}}",
     )

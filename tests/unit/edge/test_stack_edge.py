@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.edge.test_wiring import CELL, PLACES
 
-from stackproof.catalog.runners import RunnerSpec
 from stackproof.edge import probe, stack_edge
 from stackproof.errors import UsageError
 from stackproof.evidence import jsonfile
 
-VITEST = RunnerSpec(name="vitest", folder=Path("/srv/client"), shown="client", command=("npx",))
 
-
-def find(folder: Path, *, workers: str | None = None, runner: RunnerSpec | None = None) -> probe.Found:
-    cell = replace(CELL, suite=replace(CELL.suite, runner=runner))
+def find(folder: Path, *, workers: str | None = None) -> probe.Found:
     return stack_edge.find_ids(
-        cell, PLACES, base_url="http://127.0.0.1:1", variables={}, cell_dir=folder, workers=workers, check=lambda: None
+        CELL, PLACES, base_url="http://127.0.0.1:1", variables={}, cell_dir=folder, workers=workers, check=lambda: None
     )
 
 
@@ -34,8 +29,6 @@ def test_tests_that_could_not_be_told_apart_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="so its tests run one after the other") as caught:
         find(tmp_path, workers="4")
     assert (caught.value.hint or "").startswith("leave --workers 4 out; or have the stack send its id header")
-    with pytest.raises(UsageError, match="are not pytest's, cannot announce whose a call is"):
-        find(tmp_path, runner=VITEST)
 
 
 def test_what_went_wrong_is_one_line(tmp_path: Path) -> None:
