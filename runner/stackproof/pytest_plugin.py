@@ -6,6 +6,7 @@ there are integration tests of a Stackproof project to run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -113,6 +114,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Whatever happened: nothing that was started or patched stays."""
     if _SESSION in config.stash:
         config.stash[_SESSION].close()
+    if _in_run() and not _is_worker(config):
+        from stackproof.stack.handle import OVER
+
+        # What a Python takes to end itself, a container can use to do the same.
+        with contextlib.suppress(OSError):
+            (Path(os.environ["STACKPROOF_RUN_DIR"]) / OVER).touch()
 
 
 def _list(session: pytest.Session) -> None:

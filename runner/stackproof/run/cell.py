@@ -30,7 +30,7 @@ from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ourselves, ports, service, start, tether, unknown_server
 from stackproof.stack.contained_tests import ContainedTests
-from stackproof.stack.handle import StackHandle
+from stackproof.stack.handle import OVER, StackHandle
 from stackproof.stack.process import Process
 from stackproof.stack.stack_died import StackDiedError
 
@@ -270,9 +270,22 @@ def _pytest(work: _Work, started: _Started) -> tuple[suite.SuiteEnd, None]:
         project=work.order.project,
         log=None if suite.talks(options) else work.cell_dir / "pytest.log",
     )
-    ended = suite.run(started.tests or here, timeout=options.suite_timeout, interrupts=work.interrupts)
+    ended = suite.run(
+        started.tests or here,
+        timeout=options.suite_timeout,
+        interrupts=work.interrupts,
+        meanwhile=partial(_end_early, work, started),
+    )
     work.outcome["exit_code"] = ended.code
     return ended, None
+
+
+def _end_early(work: _Work, started: _Started) -> None:
+    """Have the stack end while pytest ends itself, once that has nothing more to do with it and nobody else has."""
+    options = work.order.options
+    needed = options.keep or options.post_command is not None
+    if started.handle is not None and not needed and (work.cell_dir / OVER).exists():
+        started.handle.end()
 
 
 def _foreign(work: _Work, started: _Started, runner: RunnerSpec) -> tuple[suite.SuiteEnd, dict[str, Any] | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -94,11 +94,13 @@ class Runs(Protocol):
         """End it and whatever it left running."""
 
 
-def run(process: Runs, *, timeout: float, interrupts: Interrupts) -> SuiteEnd:
+def run(
+    process: Runs, *, timeout: float, interrupts: Interrupts, meanwhile: Callable[[], None] = lambda: None
+) -> SuiteEnd:
     """Run pytest until it ends, `timeout` seconds have passed, or somebody asks us to stop.
 
     To stop, it gets SIGINT once: pytest then tears down and writes its report. After 30 s, or at a second request, it
-    is killed. Whatever it left running is ended too.
+    is killed. Whatever it left running is ended too. meanwhile: called every 0.05 s.
     """
     deadline = time.monotonic() + timeout
     timed_out = False
@@ -116,6 +118,7 @@ def run(process: Runs, *, timeout: float, interrupts: Interrupts) -> SuiteEnd:
             elif stop_until is not None and (now >= stop_until or interrupts.count > 1) and not killed:
                 killed = True
                 process.stop(grace=0)
+            meanwhile()
             time.sleep(_STEP)
     finally:
         process.stop()

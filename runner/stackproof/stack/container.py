@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
+from typing import Protocol
 
 from stackproof.catalog.records import BesideSpec, DockerSpec, StackMode, StackSpec
 from stackproof.errors import DockerError, StackStartError, UsageError
@@ -271,7 +273,8 @@ def server(
             timeout=timeout,
             check=check,
         )
-        with answering(stack, container, origin, took) as handle:
+        # Whoever brings out what it writes takes its end for a failure.
+        with answering(stack, container, origin, took, early=apart is None) as handle:
             yield handle
     if apart is not None:
         apart.require(stack.name)
@@ -317,9 +320,26 @@ def ready(
         )
 
 
+class Signalled(Watched, Protocol):
+    """What can also be told to end."""
+
+    def signal(self, signum: int) -> None:
+        """Send it a signal, and do not wait; nothing happens when it is gone."""
+
+
 @contextmanager
-def answering(stack: StackSpec, process: Watched, origin: str, took: float) -> Iterator[StackHandle]:
+def answering(
+    stack: StackSpec, process: Signalled, origin: str, took: float, *, early: bool = True
+) -> Iterator[StackHandle]:
     """The handle of a stack that is ready; StackDiedError at the end when it has ended by itself."""
+    told = False
+
+    def end() -> None:
+        nonlocal told
+        if early and not told and process.poll() is None:
+            told = True
+            process.signal(signal.SIGTERM)
+
     yield StackHandle(
         name=stack.name,
         mode=StackMode.DOCKER,
@@ -327,8 +347,9 @@ def answering(stack: StackSpec, process: Watched, origin: str, took: float) -> I
         log=process.log,
         started_in=took,
         ended=lambda: None if process.poll() is None else process.ending(),
+        end=end,
     )
-    if (code := process.poll()) is not None:
+    if not told and (code := process.poll()) is not None:
         raise StackDiedError(
             f"{stack.name} {process.ending()} while the tests ran, {process.elapsed():.1f} s after its start",
             code=code,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shutil import copyfile
 
@@ -33,6 +35,7 @@ class GuestProcess:
         self._engine, self._container = engine, container
         self._guest, self._log = guest, log
         self._way: Conversation | None = None
+        self._told = False
         self._ended: Mapping[str, object] | None = None
         self._ended_at: float | None = None
 
@@ -81,14 +84,25 @@ class GuestProcess:
         """The last lines of its log that hold anything."""
         return tail(self._log, lines)
 
+    def signal(self, signum: int) -> None:
+        """Ask it to end, as `stop` does, and do not wait for it. signum: SIGTERM; no other can be sent."""
+        if signum == signal.SIGTERM:
+            self._tell(lifetime.GRACE)
+
+    def _tell(self, grace: float) -> None:
+        if self._way is not None and not self._told:
+            self._told = True
+            with suppress(EndedError):  # the answer does not come then
+                self._way.send(json.dumps({"stop": grace}).encode())
+
     def stop(self, grace: float = lifetime.GRACE) -> None:
         """End it, and all that it started. `left` then names what could not be ended or removed. Safe to call again."""
+        self._tell(grace)
         way, self._way = self._way, None
         if way is None:
             return
         self.left = ("the way into the container broke",)
         try:
-            way.send(json.dumps({"stop": grace}).encode())
             self.left = tuple(map(str, json.loads(way.line())["left"]))
         except (EndedError, ValueError, KeyError) as error:
             self.left = (str(error),)

@@ -21,7 +21,7 @@ class StackHandle:
 
     `base_url` has no trailing slash. `app` is set for a library stack only; `pid` and `log` for one that is a process
     of its own. `started_in` is the time from start to ready, in seconds. `ended` says how it has ended by itself, and
-    gives None while it runs, or where nobody here would know.
+    gives None while it runs, or where nobody here would know. `end` asks it to end, and does not wait for that.
     """
 
     name: str
@@ -32,7 +32,11 @@ class StackHandle:
     pid: int | None = None
     started_in: float = 0.0
     ended: Callable[[], str | None] = lambda: None
+    end: Callable[[], None] = lambda: None
 
+
+OVER = "over"
+"""File of a cell's folder: its pytest has nothing more to do with the stack, and is about to end."""
 
 # The pytest plugin keeps a way to the stack here; calling it starts the stack at the first need and gives the same
 # handle ever after.

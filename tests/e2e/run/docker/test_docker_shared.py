@@ -404,3 +404,51 @@ def test_a_stack_that_runs_out_of_memory_is_told_so(
     assert process.returncode == 1, output
     assert "toy was ended by the engine: it ran out of memory while the tests ran" in output
     assert "PASS  c2" in output
+
+
+NOTES_ITS_END = """
+import signal, time
+
+def ended(*_):
+    with open(os.environ["STACKPROOF_RUN_DIR"] + "/told", "w") as file:
+        file.write(repr(time.time()))
+    os._exit(0)
+
+signal.signal(signal.SIGTERM, ended)
+"""
+ENDS_SLOWLY = (
+    ASK
+    + """
+import atexit
+
+def note(name):
+    pathlib.Path(os.environ["STACKPROOF_RUN_DIR"], name).write_text(repr(time.time()))
+
+def pytest_unconfigure():
+    ask("1")
+    note("last")
+
+atexit.register(lambda: (time.sleep(0.7), note("gone")))
+"""
+)
+
+
+@pytest.mark.parametrize("yes", [True, False], ids=["shared", "alone"])
+def test_a_stack_ends_while_its_pytest_does_and_not_before_that_has_done_with_it(
+    project: Project, shared: Callable[..., str], yes: bool
+) -> None:
+    suites = shared(2, before=NOTES_ITS_END, yes=yes, tests="def test_passes(): pass\n")
+    (project.root / "tests" / "integration" / "conftest.py").write_text(ENDS_SLOWLY)
+    done = project.run("--suite", suites, "--stack-config", "docker:toy")
+    assert done.code == 0, done.output
+    for cell in cells(project):
+        last, told, gone = (float((cell / name).read_text()) for name in ("last", "told", "gone"))
+        assert last < told < gone
+
+
+def test_a_stack_is_there_for_what_comes_after_the_tests(project: Project, shared: Callable[..., str]) -> None:
+    suites = shared(2, before=NOTES_ITS_END, tests="def test_passes(): pass\n")
+    command = "sleep 0.3; touch $STACKPROOF_RUN_DIR/after; test ! -e $STACKPROOF_RUN_DIR/told"
+    done = project.run("--suite", suites, "--stack-config", "docker:toy", "--post-command", command)
+    assert done.code == 0, done.output
+    assert all((cell / "after").exists() and (cell / "told").exists() for cell in cells(project))
