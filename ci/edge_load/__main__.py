@@ -192,7 +192,7 @@ def _edge(folder: Path, mode: Mode, origin: str) -> Iterator[tuple[str, int]]:
         environment=os.environ,
         cell_dir=run_dir,
         log=run_dir / process.LOG,
-        say=print,
+        say=lambda text: print(text, file=sys.stderr),
         check=lambda: None,
     ) as edge:
         yield f"{places.own_address('probe')}{_PATH}", edge.pid
