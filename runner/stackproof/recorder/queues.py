@@ -115,7 +115,7 @@ def _patch(
 
 
 def _begin(owner: Scope | None) -> None:
-    """Take the job's scope on, where this is a worker; for a job of nobody, what the worker had before its first one."""
+    """Take the job's scope on, where this is a worker; for a job of nobody, what it had before its first one."""
     home = _home.get()
     if home is None and owner is not None and scope.carried() in (None, scope.STACK):
         home = (scope.carried(),)
