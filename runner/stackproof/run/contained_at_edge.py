@@ -45,6 +45,8 @@ def start(order: Order, undo: ExitStack) -> Contained:
         environment=order.caller,
         say=order.say,
         check=order.check,
+        # The stack may be of another language.
+        helper=replace(where, image=tag, python=edges.SPEC.docker.python),
     )
     where = others.where
     outside = where if order.replay else undo.enter_context(edges.with_way_out(where))

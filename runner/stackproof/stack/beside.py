@@ -64,17 +64,20 @@ def start(
     environment: Mapping[str, str],
     say: Callable[[str], None],
     check: Callable[[], None],
+    helper: Place | None = None,
 ) -> Beside:
     """Start `specs`, which are in order, each once the one before it is ready; `undo` ends them in turn.
 
     variables: of the stack, for those that a container's `env` names. timeout: seconds, in place of their own.
-    environment: the caller's. Raises what `image.prepare` does, and StackStartError for one that does not become ready.
+    environment: the caller's. helper: the place with another image, where that of the stack has no Python. Raises what
+    `image.prepare` does, and StackStartError for one that does not become ready.
     """
     images = [
         image.prepare(where.engine, spec, base=None, environment=environment, say=say, check=check)[0] for spec in specs
     ]
     provided: dict[str, str] = {}
-    stack, way_out = where, WayOut(where, say, check)
+    helper = helper or where
+    way_out = WayOut(helper, say, check)
     for spec, tag in zip(specs, images, strict=True):
         given = {name: _filled(spec, name, text, {**variables, **provided}) for name, text in spec.env.items()}
         address = undo.enter_context(
@@ -82,7 +85,7 @@ def start(
                 spec,
                 replace(where, image=tag),
                 given,
-                stack=stack,
+                helper=helper,
                 way_out=way_out,
                 cell_dir=cell_dir,
                 timeout=timeout,
@@ -106,7 +109,7 @@ def _running(
     where: Place,
     given: Mapping[str, str],
     *,
-    stack: Place,
+    helper: Place,
     way_out: WayOut,
     cell_dir: Path,
     timeout: float | None,
@@ -115,8 +118,8 @@ def _running(
 ) -> Iterator[str | None]:
     """One of them, ready, for as long as the context lasts; gives its address, None for one that has completed.
 
-    stack: the place with the stack's image, whose Python does what this one's image cannot. StackDiedError when it has
-    ended by itself since.
+    helper: the place with an image whose Python does what this one's cannot. StackDiedError when it has ended by itself
+    since.
     """
     log = cell_dir / f"{spec.name}.log"
     container = Container(
@@ -146,7 +149,7 @@ def _running(
                 address = None
             case Until.HEALTHY:
                 address = container.address(where.network)
-                with _called(spec, stack, address, cell_dir=cell_dir, say=say) as at:
+                with _called(spec, helper, address, cell_dir=cell_dir, say=say) as at:
                     _healthy(container, spec, where, at=at, limit=limit, check=check)
             case _:
                 assert_never(spec.until)
@@ -187,18 +190,18 @@ def _give(container: Container, given: Mapping[str, str], where: Place) -> None:
 
 @contextmanager
 def _called(
-    spec: BesideSpec, stack: Place, address: str | None, *, cell_dir: Path, say: Callable[[str], None]
+    spec: BesideSpec, helper: Place, address: str | None, *, cell_dir: Path, say: Callable[[str], None]
 ) -> Iterator[str]:
     """Where this machine asks one over HTTP whether it is ready: host:port."""
     # One that has ended has no address; the wait says how it ended.
     at = f"{address or spec.name}:{spec.docker.port}"
-    if spec.asked or address is None or seen.reached(stack, address, spec.docker.port):
+    if spec.asked or address is None or seen.reached(helper, address, spec.docker.port):
         yield at
         return
     guest = cell_dir / "beside"
     guest.mkdir(exist_ok=True)
     say(f"{spec.name}'s address, {address}, cannot be reached from here: until it is ready a container leads to it")
-    with bridge.across(stack, at, python=stack.python, guest=guest, name=f"way-{spec.name}") as led:
+    with bridge.across(helper, at, python=helper.python, guest=guest, name=f"way-{spec.name}") as led:
         yield led
 
 

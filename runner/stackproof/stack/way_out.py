@@ -27,7 +27,7 @@ class WayOut:
     """What can be done about it in one place; whatever cannot is said once."""
 
     def __init__(self, where: Place, say: Callable[[str], None], check: Callable[[], None]) -> None:
-        """where: with the image of the stack. check: called while waiting, raises to end it."""
+        """where: with an image that has a Python, the stack's. check: called while waiting, raises to end it."""
         self._where, self._say, self._check = where, say, check
         self._impossible = False
 
@@ -58,7 +58,7 @@ class WayOut:
             image=where.image,
             entrypoint=(),
             # As an argument: a file would need a folder that the engine shares, or a copy.
-            command=(where.python, "-c", Path(enter.__file__).read_text(encoding="utf-8"), "unname"),
+            command=(where.python, "-I", "-S", "-c", Path(enter.__file__).read_text(encoding="utf-8"), "unname"),
             labels=where.labels,
             user="0:0",
             network=f"container:{container.id}",

@@ -60,6 +60,7 @@ def start_beside(
     *,
     variables: Mapping[str, str] | None = None,
     say: Callable[[str], None] = lambda _: None,
+    helper: Place | None = None,
 ) -> containers.Beside:
     """Start them as a run does; their logs are in `cell` below `root`."""
     (root / "cell").mkdir()
@@ -73,4 +74,5 @@ def start_beside(
         environment=os.environ,
         say=say,
         check=lambda: None,
+        helper=helper,
     )

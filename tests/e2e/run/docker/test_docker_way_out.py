@@ -120,3 +120,15 @@ def test_where_it_cannot_be_done_that_is_said_once_and_names_are_taken_away_all_
     assert why in told[0]
     for name in ("first", "second"):
         assert "nameserver 127.0.0.1\n" in (project.root / "cell" / f"{name}.log").read_text()
+
+
+def test_another_image_does_it_for_a_stack_without_python(project: Project, beside: Beside, place_of: PlaceOf) -> None:
+    beside("first", command=["python3", "-c", OUT], **JOB)
+    said: list[str] = []
+    with place_of() as found, ExitStack() as undo:
+        where = replace(found, python="/nowhere/python")
+        specs = [catalog.load(project.root).container("first")]
+        start_beside(specs, where, undo, project.root, say=said.append, helper=found)
+    assert [line.split()[1:3] for line in said] == [["first", "completed"]]
+    tries = connections((project.root / "cell/first.log").read_text())
+    assert [text for text, _ in tries[:2]] == ["Network is unreachable"] * 2
