@@ -112,6 +112,7 @@ KINDS = {
         ways=_ASGI,
         server="granian",
         workers=3,
+        sees_leaving=False,
     ),
     "granian-wsgi": Kind(
         needs=("granian", "flask"),
