@@ -1,4 +1,4 @@
-"""Skips what the stack does not have: its stack.yaml says so, in data, and each such test is reported with the reason."""
+"""Skips what the stack does not have: its stack.yaml says so, in data, and each such test tells the reason."""
 
 from __future__ import annotations
 
