@@ -142,6 +142,19 @@ def test_unused_recordings_are_reported_and_fail_a_strict_run(project: Project, 
     assert strict.counts == "1 passed"
 
 
+def test_what_another_stack_has_recorded_is_not_unused(project: Project, probe: Probe) -> None:
+    project.test('def test_it(ask):\n    ask("one")\n    ask("two")\n')
+    assert project.pytest("record").code == 0
+    (two,) = [path for path in project.root.glob("recordings/probe/**/*.json") if '"two"' in path.read_text()]
+    own = json.loads(two.read_text())["provenance"]["stack"]
+    project.test('def test_it(ask):\n    ask("one")\n')
+    for stack, code in (("another", 0), (own, 6)):
+        content = json.loads(two.read_text())
+        content["provenance"]["stack"] = stack
+        two.write_text(json.dumps(content))
+        assert project.pytest("replay", STACKPROOF_STRICT="1").code == code, stack
+
+
 def test_a_damaged_file_is_named(project: Project) -> None:
     damages = (
         "{ half",
