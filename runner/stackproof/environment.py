@@ -152,7 +152,7 @@ def build(
     stack = _stack(cell, common, given, inherited, cell_dir=cell_dir, project=project, base_url=base_url)
     if wiring.is_at_edge(cell):
         stack = wiring.wired(stack, cell, settings.providers, edge)
-    # In library mode the tests' process is the stack's. Beside a server, too, tests may know things by the stack's names.
+    # In library mode the tests' process is the stack's. Beside a server, too, tests may know things by its names.
     in_process = cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY)
     tests = stack if in_process else {**common, **_renamed(cell.stack, common), **given}
     tests = {name: value for name, value in tests.items() if name != _NO_ASSERTS}

@@ -165,8 +165,8 @@ class StackSpec:
 
     python_path: folders put in front of the import path. app: `module:factory`, called without arguments, returns an
     ASGI application (library mode). command: argv with the templates {python}, {host} and {port} (server mode).
-    under_exec: the command is started through `stackproof exec`. recorder: where its calls are recorded; edge: what that
-    needs where it is the edge. header: the request header that carries the test id.
+    under_exec: the command is started through `stackproof exec`. recorder: where its calls are recorded; edge: what
+    that needs where it is the edge. header: the request header that carries the test id.
     id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).
     port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
     prepare: what is made of its folder first. lacks: tests that it cannot pass, since it does not have what they ask
@@ -187,7 +187,7 @@ class StackSpec:
     command: tuple[str, ...] = ()
     under_exec: bool = True
     recorder: RecorderPlace = RecorderPlace.PROCESS
-    edge: EdgeSpec = EdgeSpec()
+    edge: EdgeSpec = field(default_factory=EdgeSpec)
     readiness: ReadinessSpec = ReadinessSpec()
     env: Mapping[str, str] = field(default_factory=dict)
     header: str = "X-Provider-Data"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackproof.stack.endpoint import Endpoint
-from stackproof.stack.engine import connection
+from stackproof.stack.engine.client import client_of
 
 
 @pytest.mark.parametrize("verify", [True, False])
@@ -20,6 +20,6 @@ def test_the_environments_bundle_does_not_replace_the_engines_authority(
     for variable in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
         monkeypatch.setenv(variable, str(tmp_path / "bundle.pem"))
     where = Endpoint(url="tcp://build.example:2376", source="test", tls=tmp_path, verify=verify)
-    with contextlib.closing(connection.client_of(where, "1.41", 5)) as client:
+    with contextlib.closing(client_of(where, "1.41", 5)) as client:
         settings = client.merge_environment_settings(f"{client.base_url}/version", {}, None, None, None)
     assert settings["verify"] == (str(tmp_path / "ca.pem") if verify else False)
