@@ -50,15 +50,20 @@ def main() -> None:
         taken["engine"].append(gone.engine)
         taken["processes"].append(gone.processes)
         taken["command"].append(gone.command)
-    for _ in range(chosen.builds):
-        taken["build"].append(cold.start(PROJECT, fetch=False))
-        taken["fetch"].append(cold.start(PROJECT, fetch=True))
     taken["ours"] = [item["ready"] for item in started]
     taken["teardown"] = [item["teardown"] for item in started]
     print(f"{chosen.rounds} rounds; {tag}, {size / 1e6:.0f} MB, on {base}, {base_size / 1e6:.0f} MB\n")
     _table(taken)
     if chosen.calls:
         _calls(started)
+    for number in range(chosen.builds):
+        print(f"build {number + 1} of {chosen.builds}", file=sys.stderr)
+        taken["build"].append(cold.start(PROJECT, fetch=False))
+        taken["fetch"].append(cold.start(PROJECT, fetch=True))
+    if chosen.builds:
+        print("\n| first 200 of `docker:reference` | median (range) |\n|---|---|")
+        print(f"| its image to be built | {figures.seconds(taken['build'])} |")
+        print(f"| its wheels to be fetched and its image to be built | {figures.seconds(taken['fetch'])} |", flush=True)
     if chosen.tens:
         _tens(chosen.tens)
 
@@ -98,8 +103,6 @@ def _table(taken: dict[str, list[float]]) -> None:
         ("`docker run --rm IMAGE true`", taken["true"], ""),
         ("the stack as a process of this machine, without the recorder", taken["bare"], ""),
         ("the two together", both, f"warm is {figures.ratio(taken['ours'], both)} of it"),
-        ("`docker:reference`, its image to be built", taken["build"], ""),
-        ("`docker:reference`, its wheels to be fetched and its image to be built", taken["fetch"], ""),
         ("stack and network taken away", taken["teardown"], ""),
         ("from the last test until the stack is told to end", taken["pytest"], ""),
         ("from the last test until container and network are gone", taken["engine"], ""),
@@ -109,7 +112,7 @@ def _table(taken: dict[str, list[float]]) -> None:
     print("| | median (range) | ratio (95 % interval) |\n|---|---|---|")
     for what, values, compared in rows:
         if values:
-            print(f"| {what} | {figures.seconds(values)} | {compared} |")
+            print(f"| {what} | {figures.seconds(values)} | {compared} |", flush=True)
 
 
 def _tens(rounds: int) -> None:

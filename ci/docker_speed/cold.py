@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -22,7 +23,8 @@ def start(project: Path, *, fetch: bool) -> float:
         copy = Path(folder)
         shutil.copytree(project / "stacks" / "reference", copy / "stacks" / "reference")
         shutil.copytree(project / "tests" / "integration" / "base", copy / "tests" / "integration" / "base")
-        shutil.copy(project / "tests" / "suites.yaml", copy / "tests" / "suites.yaml")
+        suites = {"base": {"description": "d", "roots": ["tests/integration/base"], "default_setup": "ollama"}}
+        (copy / "tests" / "suites.yaml").write_text(json.dumps({"suites": suites}))
         shutil.copytree(project / "recordings" / "ollama", copy / "recordings" / "ollama")
         file = copy / "stacks" / "reference" / "Dockerfile"
         # Both stages begin anew: no layer of an earlier build fits.
