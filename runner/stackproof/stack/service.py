@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import platform
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -60,6 +58,8 @@ def prepare(
     Made under a lock and renamed when complete, so that two runs never use half of one. StackStartError when pip
     fails; `say` gets one line when something is installed; `check` is called while waiting, and raises to end it.
     """
+    from stackproof.stack import venv  # noqa: PLC0415 - it is built on this module
+
     if service.requirements is None:
         return Path(sys.executable)
     home = cache_folder(environment) / service.name / _digest(service.requirements)
@@ -70,7 +70,15 @@ def prepare(
     with locked(home / "lock", service.name, check):
         if not python.exists():
             say(f"installing {service.name}, once for this machine, into {home}")
-            _install(service, home, environment, check)
+            venv.make(
+                service.name,
+                home,
+                Path(sys.executable),
+                (service.requirements,),
+                environment=environment,
+                check=check,
+                options=("--require-hashes",),
+            )
     return python
 
 
@@ -161,30 +169,6 @@ def _fill(part: str, values: Mapping[str, str]) -> str:
 def _digest(requirements: Path) -> str:
     facts = f"{platform.python_implementation()} {sys.version_info[:2]} {platform.machine()}\n".encode()
     return hashlib.sha256(facts + requirements.read_bytes()).hexdigest()[:16]
-
-
-def _install(service: ServiceSpec, home: Path, environment: Mapping[str, str], check: Callable[[], None]) -> None:
-    # A virtual environment may not be moved: its scripts name their folder. What is renamed is a link to it.
-    folder = home / f"venv-{os.getpid()}-{time.time_ns()}"
-    log = home / "install.log"
-    log.write_bytes(b"")
-    clean = without_python(environment)
-    steps = (
-        [sys.executable, "-m", "venv", str(folder)],
-        [
-            str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-            "--require-hashes", "-r", str(service.requirements),
-        ],
-    )  # fmt: skip
-    try:
-        for command in steps:
-            step(service.name, command, clean, log, check)
-        link = home / f"{folder.name}.link"
-        link.symlink_to(folder.name)
-        link.replace(home / "venv")
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 def step(name: str, command: list[str], environment: Mapping[str, str], log: Path, check: Callable[[], None]) -> None:
