@@ -23,6 +23,7 @@ KEPT = "layers-"
 # " ---> 0ce36d79cca1" of Docker, "--> 0ce36d79cca1" of Podman
 _LAYER = re.compile(r" ?-{2,3}> ([0-9a-f]{11,64})")
 _RUNNING = re.compile(r" ?-{2,3}> Running in ([0-9a-f]{12,64})")
+_REGISTRY = re.compile(r"^(?:localhost|docker\.io)/")  # Podman says one or the other of what came from none
 _OURS = re.compile(rf"stackproof/[^:/]+:{KEPT}[0-9a-f]+")
 _GONE = 10.0  # seconds
 _STEP = 0.05
@@ -84,7 +85,7 @@ def remove(engine: Engine, items: tuple[Owned, ...]) -> tuple[str, ...]:
 
 
 def _plain(item: Owned) -> str:
-    return item.name.removeprefix("localhost/")  # Podman's way to say that it came from no registry
+    return _REGISTRY.sub("", item.name)
 
 
 def _is_kept(item: Owned) -> bool:

@@ -57,7 +57,7 @@ def images(*in_use: str) -> Images:
         {
             "stackproof/shop:12ab": "stackproof/shop:12ab",
             "localhost/stackproof/shop:34cd": "stackproof/shop:34cd",
-            "stackproof/shop:layers-00ff": None,
+            "docker.io/stackproof/shop:layers-00ff": None,
             "stackproof/shop-tests:layers-11ff": None,
             "stackproof/bank:56ef": "stackproof/bank:56ef",
             "somebody/started-from-shop:1": "stackproof/shop:12ab",
@@ -76,7 +76,7 @@ def test_what_was_built_has_the_name_that_its_label_says_and_layers_have_theirs(
     assert of(images(), "shop") == [
         "stackproof/shop:12ab",
         "localhost/stackproof/shop:34cd",
-        "stackproof/shop:layers-00ff",
+        "docker.io/stackproof/shop:layers-00ff",
         "stackproof/shop-tests:layers-11ff",
     ]
     assert len(of(images())) == 5

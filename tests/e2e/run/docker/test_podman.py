@@ -15,8 +15,8 @@ import pytest
 from tests.e2e.run.docker.somebody import provider
 
 from stackproof.errors import DockerError
+from stackproof.stack import built, sweep
 from stackproof.stack import engine as engines
-from stackproof.stack import sweep
 from stackproof.stack.engine import Engine
 
 if TYPE_CHECKING:
@@ -40,6 +40,15 @@ def ask(path):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=20) as answer:
         return answer.read().decode()
+"""
+STAGES = """\
+ARG BASE
+FROM ${BASE} AS installed
+RUN echo done in the first stage > /made
+FROM ${BASE}
+COPY --from=installed /made /made
+COPY stack /stack
+WORKDIR /stack
 """
 SETUPS = """
 local:
@@ -136,3 +145,13 @@ def test_a_failed_step_of_a_build_is_named(on_podman: Project, contained: Callab
     assert done.code == 4, done.output
     assert "could not be built: STEP " in done.output
     assert "RUN echo so far so good && exit 9" in done.output
+
+
+def test_what_its_builds_leave_has_a_name(on_podman: Project, podman: Engine, contained: Callable[..., str]) -> None:
+    done = on_podman.run("--stack-config", contained("toy", dockerfile=STAGES))
+    assert done.code == 0, done.output
+    assert podman.nameless() == ()
+    images = built.of(podman, "toy")
+    assert images != ()
+    built.remove(podman, images)
+    assert built.of(podman, "toy") == ()
