@@ -272,15 +272,6 @@ def unused(brain: Brain, passed: Mapping[str, bool]) -> list[str]:
             if name.endswith(".json")
             and name[:12] in digests
             and name not in used
-            and not _of_another(folder, name, stack)
+            and not recording.is_of_another(str(Path(folder, name)), stack)
         ]
     return sorted(left)
-
-
-def _of_another(folder: str, name: str, stack: str | None) -> bool:
-    try:
-        content = recording.read(str(Path(folder, name)))
-    except recording.DamagedRecordingError:
-        return False  # whose it is cannot be told; it is nobody's to be silent about
-    recorded_by = ((content or {}).get("provenance") or {}).get("stack")
-    return stack is not None and recorded_by is not None and recorded_by != stack

@@ -41,7 +41,13 @@ class Brain:
         self.settings = settings
         self.providers = Providers(settings.providers)
         self.ledger = Ledger(settings.run_dir)
-        self.store = Store(settings.recordings, settings.setup, settings.run_dir, settings.integration_root)
+        self.store = Store(
+            settings.recordings,
+            settings.setup,
+            settings.run_dir,
+            settings.integration_root,
+            stack=settings.provenance.get("stack"),
+        )
         self.without_scope = _without_scope  # what is said of a call that is nobody's
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
         self._secrets = redact.known_values(settings.secrets, environ)

@@ -5,7 +5,7 @@
     request  {provider, method, url, path, query, endpoint, model, headers, body}
     response {status, headers, is_streaming, framing?, body + cut? | events, waits?, complete, is_exception,
               exception}
-    rules, provenance {recorded_at, server, sdk, recorded_with, model?, synthetic?, synthetic_weights?},
+    rules, provenance {recorded_at, server, sdk, recorded_with, stack?, model?, synthetic?, synthetic_weights?},
     id_normalization_mapping
 A body is null or an object with one key that says how it is kept: `json`, `text`, `base64`, `file` (beside the
 recording, see `sidefile`), and for requests `form`, `multipart`, `sha256`. An event is `{end?, event?, data | text |
@@ -51,6 +51,19 @@ def read_to_replay(path: str) -> Recording | None:
     What else has such arrays, the request, is not for looking at then.
     """
     return _read(path, to_replay=True)
+
+
+def is_of_another(path: str, stack: str | None) -> bool:
+    """Whether the file at `path` says that a stack other than `stack` recorded it: that one's to use or leave.
+
+    False where nobody is named, and for a damaged file: whose that is cannot be told.
+    """
+    try:
+        content = read(path)
+    except DamagedRecordingError:
+        return False
+    recorded_by = ((content or {}).get("provenance") or {}).get("stack")
+    return stack is not None and recorded_by is not None and recorded_by != stack
 
 
 def _read(path: str, *, to_replay: bool, again: int = 2) -> Recording | None:

@@ -45,8 +45,10 @@ def folder_of(scope_name: str, integration_root: str) -> str:
 class Store:
     """Recordings of one setup below `root`, and the staged ones of this run below `run_dir`."""
 
-    def __init__(self, root: str, setup: str, run_dir: str, integration_root: str) -> None:
+    def __init__(self, root: str, setup: str, run_dir: str, integration_root: str, *, stack: str | None = None) -> None:
+        """`stack`: who records here; what says that another stack recorded it is never taken for left over."""
         self.base = os.path.join(root, setup)
+        self._stack = stack
         self._staged = os.path.join(run_dir, "staged")
         self._integration_root = integration_root
         self._folders: dict[str, list[str]] = {}
@@ -220,7 +222,10 @@ class Store:
                 elif not name.startswith(prefix):
                     continue
                 elif _NAME.match(name):
-                    if kept is not None and not (folder == own and name in kept):
+                    if kept is None or (folder == own and name in kept):
+                        continue
+                    # Stacks share a test's recordings, and ask in their own words: what one leaves another needs.
+                    if not recording.is_of_another(path, self._stack):
                         recording.remove(path)
                         removed += 1
                         if self.trace is not None:

@@ -353,3 +353,25 @@ def test_the_setup_of_the_bench_is_the_one_that_is_recorded(bench: Any) -> None:
     bench.record(({"a": 1}, {"b": 1}))
     assert bench.brain(Mode.REPLAY).store.base == str(bench.recordings)
     assert len(bench.files()) == 1
+
+
+def test_what_another_stack_recorded_stays_when_a_scope_is_recorded_anew(tmp_path: Path) -> None:
+    def by(stack: str) -> Store:
+        return Store(str(tmp_path / "recordings"), "ollama", str(tmp_path / stack), ROOT, stack=stack)
+
+    for stack, request in (("mine", REQUEST), ("theirs", OTHER)):
+        content = {**_content(), "provenance": {"stack": stack}}
+        by(stack).stage(OWNER, _name(request=request), content)
+        by(stack).promote(OWNER, replace=True)
+    assert set(_kept(by("mine"))) == {_name(), _name(request=OTHER)}
+    # Recorded anew without a single call: what is its own goes, and what names another stack does not.
+    assert by("mine").promote(OWNER, replace=True) == (0, 1)
+    assert set(_kept(by("mine"))) == {_name(request=OTHER)}
+
+
+def test_a_recording_that_names_no_stack_is_everybodys_to_replace(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "recordings"), "ollama", str(tmp_path / "run"), ROOT, stack="mine")
+    _stage(store, 1, 1)
+    store.promote(OWNER, replace=True)
+    assert store.promote(OWNER, replace=True) == (0, 1)
+    assert _kept(store) == {}
