@@ -61,6 +61,10 @@ class StackStartError(StackproofError):
     exit_code = ExitCode.STACK_START
 
 
+class NoPythonError(StackStartError):
+    """This machine has no Python of a version that the stack needs: the stack is not at fault."""
+
+
 class RecordingError(StackproofError):
     """Only the recordings are at fault: missed, damaged, unreadable, or unused in a strict run."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from stackproof.errors import ExitCode
+from stackproof.errors import ExitCode, NoPythonError
 from stackproof.evidence.manifest import Damage
 from stackproof.evidence.outcomes import Outcome, count
 from stackproof.evidence.read import CellError, CellFacts, Evidence
@@ -59,7 +59,7 @@ def cell_rule(
         findings += _executed(wanted, policy, current, cell, tests)
         findings += _as_expected(wanted.id, current.expected.get(wanted.id), cell, tests)
         findings += _offline(cell)
-    absent = cell is None or (cell.error is not None and cell.error.exit_code == ExitCode.DOCKER)
+    absent = cell is None or (cell.error is not None and needs_what_is_not_here(cell.error))
     return Rule(
         id=f"cell:{wanted.id}",
         title=wanted.title,
@@ -91,8 +91,15 @@ def _again(wanted: CellPolicy) -> str:
     return f"nox -s integration -- --suite {wanted.suite} --setup {wanted.setup} --stack-config {wanted.stack}"
 
 
+def needs_what_is_not_here(error: CellError) -> bool:
+    """A Docker engine, or a Python of some version: nothing that the software under test could be blamed for."""
+    return error.exit_code == ExitCode.DOCKER or error.kind == NoPythonError.__name__
+
+
 def _error(error: CellError | None) -> Iterator[Finding]:
-    if error is not None:
+    if error is not None and needs_what_is_not_here(error):
+        yield not_proven(error.message)
+    elif error is not None:
         match error.exit_code:
             case ExitCode.STACK_START:
                 yield failed(error.message, exit_code=ExitCode.STACK_START)

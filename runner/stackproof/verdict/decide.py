@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stackproof.evidence.read import CellFacts, Evidence
-from stackproof.verdict.cell_rule import cell_rule
+from stackproof.verdict.cell_rule import cell_rule, needs_what_is_not_here
 from stackproof.verdict.check_rules import benchmark_rule, types_rule
 from stackproof.verdict.current import Current
 from stackproof.verdict.policy import Policy
@@ -19,6 +19,10 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     """Compare what the policy expects of `current` with what was found. Rules come in the policy's order."""
     wanted = [cell.id for cell in policy.cells]
     cells = {name: evidence.cells[name] for name in wanted if name in evidence.cells}
+    # What this machine cannot start did nothing that these rules could ask about; its own rule says that it is absent.
+    started = {
+        name: cell for name, cell in cells.items() if cell.error is None or not needs_what_is_not_here(cell.error)
+    }
     tests = {name: tests_of(cell) for name, cell in cells.items()}
     damage = evidence.manifest.damage
     rules: list[Rule] = [source_rule(policy, evidence, current), evidence_rule(wanted, evidence)]
@@ -31,8 +35,8 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
         rules.append(types_rule(policy.typecheck, evidence.typecheck, policy, current, damage))
     rules += [benchmark_rule(each, evidence.benchmark, policy, current, damage) for each in policy.benchmarks]
     rules += [
-        recordings_rule(policy.recordings, cells, evidence),
-        sealed_rule(policy.sealed, cells),
+        recordings_rule(policy.recordings, started, evidence),
+        sealed_rule(policy.sealed, started),
         flaky_rule(policy.flaky_allowed, tests),
     ]
     if (waivers := waivers_rule(policy.waivers, tests, current.today)) is not None:

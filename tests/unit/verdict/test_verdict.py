@@ -354,6 +354,25 @@ def test_a_cell_that_is_wanted_where_available_is_said_and_counts_in_ci_alone(pr
     assert run.verdict(environ={"CI": "true"}).state is State.NOT_PROVEN
 
 
+@pytest.mark.parametrize(("kind", "code"), [("NoPythonError", 5), ("DockerError", 4)])
+def test_what_a_machine_has_not_is_no_fault_of_the_stack(project: Project, kind: str, code: int) -> None:
+    text = POLICY.replace('stack: "library:reference"', 'stack: "library:reference", required: where-available')
+    project.write("ci/release.yaml", text)
+    project.commit()
+    run = project.run()
+    error = {"kind": kind, "message": "stack 'x' needs what is not here", "exit_code": code}
+    run.cell("library:reference", {}, exit_code=code, error=error)
+    for name in ("tests.jsonl", "junit.xml"):  # nothing of the cell has run
+        (run.folder / "cells" / LIBRARY / name).unlink()
+    run.cell("server:reference")
+    run.checks()
+    run.finish()
+    assert run.verdict().state is State.PASS
+    verdict = run.verdict(environ={"CI": "true"})
+    assert verdict.state is State.NOT_PROVEN
+    assert "needs what is not here" in rule(verdict, LIBRARY).summary
+
+
 # -- recordings, network, flaky tests, waivers
 
 
