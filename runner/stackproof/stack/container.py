@@ -396,8 +396,10 @@ def no_names(guest: Path, where: Place) -> tuple[Mount, ...]:
     is a way out too, and a slow one where there is none."""
     if not where.internal:
         return ()
-    (guest / "resolv.conf").write_text(f"nameserver {ports.LOOPBACK}\noptions timeout:1 attempts:1\n")
-    return (Mount(source=str((guest / "resolv.conf").absolute()), target="/etc/resolv.conf", read_only=True),)
+    file = guest / "resolv.conf"
+    if not file.exists():  # a container that is handed on has it already
+        file.write_text(f"nameserver {ports.LOOPBACK}\noptions timeout:1 attempts:1\n")
+    return (Mount(source=str(file.absolute()), target="/etc/resolv.conf", read_only=True),)
 
 
 def command_inside(stack: StackSpec | BesideSpec, docker: DockerSpec, where: Place) -> Sequence[str]:

@@ -39,15 +39,19 @@ class GuestProcess:
         self._ended: Mapping[str, object] | None = None
         self._ended_at: float | None = None
 
-    def start(self, command: Sequence[str], given: Mapping[str, str], python: str, enter: Path) -> None:
-        """Start it with `given` for its variables; StackStartError when the program beside it cannot."""
+    def start(self, command: Sequence[str], given: Mapping[str, str], python: str, enter: Path, *, look: bool) -> None:
+        """Start it with `given` for its variables; StackStartError when the program beside it cannot.
+
+        look: whether files that it changes in the container are looked for at its end.
+        """
         program = self._guest / PROGRAM.name
         copyfile(PROGRAM, program)
         self.started_at = time.monotonic()
         line = [python, "-I", "-S", str(program), str(enter), str(self._guest), "--", *command]
         self._way = self._engine.converse(self._container.id, line, silent=_SILENT)
         try:
-            self._way.send(json.dumps({"variables": dict(given), "log": str(self._log.absolute())}).encode())
+            asked = {"variables": dict(given), "log": str(self._log.absolute()), "look": look}
+            self._way.send(json.dumps(asked).encode())
             self._way.line()
             self.started = True
         except EndedError as error:

@@ -24,8 +24,8 @@ FOLDER = "shared"
 class Left:
     """A container and its network, by name. token: part of the names. image: its tag. uses: cells that had it so far.
 
-    files: what had changed in the container's own file system before any stack ran in it. free: whether the last cell
-    left it as it was found; a cell that has it, or was killed while it had it, left it otherwise.
+    free: whether the last cell left it as it was found; a cell that has it, or was killed while it had it, left it
+    otherwise.
     """
 
     container: str
@@ -33,7 +33,6 @@ class Left:
     token: str
     image: str
     uses: int = 0
-    files: tuple[str, ...] = ()
     free: bool = False
 
 
@@ -117,6 +116,6 @@ def _remove(engine: Engine, left: Left) -> None:
 def _read(path: Path) -> Left | None:
     data: dict[str, Any] | None = jsonfile.read(path)
     try:
-        return None if data is None else Left(**{**data, "files": tuple(data["files"])})
-    except (TypeError, KeyError):
+        return None if data is None else Left(**data)
+    except TypeError:
         return None

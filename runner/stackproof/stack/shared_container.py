@@ -24,8 +24,6 @@ from stackproof.stack.handover import Handover, Left
 from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
 
-_COMPILED = ("/__pycache__", ".pyc")
-
 
 class _InvalidError(StackproofError):
     """A stack did not start in a container that another cell had before."""
@@ -56,7 +54,7 @@ def server(
         process = GuestProcess(where.engine, holder, name=stack.name, guest=own.guest, log=cell_dir / "stack.log")
         trying.callback(process.stop)
         try:
-            process.start(own.command, own.given, docker.python, own.script)
+            process.start(own.command, own.given, docker.python, own.script, look=handover.follows)
             origin = trying.enter_context(container.way(stack, where, holder, guest=own.guest, say=say))
             took = container.ready(
                 stack,
@@ -82,8 +80,7 @@ def server(
             # Whoever goes on without sharing has a container of that name.
             where.engine.remove(left.container)
             raise
-        files = where.engine.changes(holder.id) if handover.follows else ()
-        fresh = replace(left, uses=0, files=files)
+        fresh = replace(left, uses=0)
         handover.note(fresh)
         return fresh
 
@@ -107,7 +104,7 @@ def server(
         with container.answering(stack, process, origin, took) as handle:
             yield handle
         process.stop()
-        handover.stays = handover.follows and _as_it_was(stack, where, left, process, say=say, check=check)
+        handover.stays = handover.follows and _as_it_was(stack, process, say=say, check=check)
 
 
 def _holder(
@@ -145,8 +142,6 @@ def _holder(
 
 def _as_it_was(
     stack: StackSpec,
-    where: Place,
-    left: Left,
     process: GuestProcess,
     *,
     say: Callable[[str], None],
@@ -157,14 +152,8 @@ def _as_it_was(
         check()
     except Exception:  # noqa: BLE001 - somebody asked the run to stop: no cell comes
         return False
-    stays = process.left or tuple(
-        path for path in where.engine.changes(left.container) if path not in left.files and not _compiled(path)
-    )
+    stays = process.left
     if stays:
         more = f" and {len(stays) - 1} more" if len(stays) > 1 else ""
         say(f"{stack.name} left {stays[0]}{more} in its container: the next cell gets a new one")
     return not stays
-
-
-def _compiled(path: str) -> bool:
-    return any(part in path for part in _COMPILED)

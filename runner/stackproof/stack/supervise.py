@@ -1,11 +1,12 @@
 """Runs in a container that several cells share, one cell after another: starts a cell's stack, and ends all of it.
 
-`supervise.py ENTER FOLDER -- COMMAND`. The first line of its input is JSON, {"variables": {NAME: TEXT}, "log": PATH}:
-the variables go into memory, where `enter.py run` takes them and becomes the command; what that writes goes to the log.
-It answers {"started": PID}. FOLDER/ended.json, {"code", "out_of_memory"}, says that the command has ended by itself,
-code as `subprocess` gives it. A line {"stop": SECONDS}, or the end of its input, ends the command by SIGTERM, and by
-SIGKILL after so many seconds; then whatever else the cell left is killed, what lies in memory is removed, and {"left":
-[…]} names what could not be. Nothing of one cell is there for the next one. Standard library only.
+`supervise.py ENTER FOLDER -- COMMAND`. The first line of its input is JSON, {"variables": {NAME: TEXT}, "log": PATH,
+"look": whether a cell comes after}: the variables go into memory, where `enter.py run` takes them and becomes the
+command; what that writes goes to the log. It answers {"started": PID}. FOLDER/ended.json, {"code", "out_of_memory"},
+says that the command has ended by itself, code as `subprocess` gives it. A line {"stop": SECONDS}, or the end of its
+input, ends the command by SIGTERM, and by SIGKILL after so many seconds; then whatever else the cell left is killed,
+what lies in memory is removed, and {"left": […]} names what could not be, and which files are not as they were. Nothing
+of one cell is there for the next one. Standard library only.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import os
 import select
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -54,7 +56,8 @@ def main(enter: str, folder: Path, command: "list[str]") -> int:
         child.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(grace)
-    _tell(left=_clear(kept))
+    left = _clear(kept)
+    _tell(left=left + (changed(Path("/"), (FOLDER / "holder").stat().st_ctime_ns) if asked["look"] else []))
     return 0
 
 
@@ -131,6 +134,33 @@ def _clear(spared: "frozenset[int]") -> "list[str]":
                     path.unlink()
     stays = [str(path) for path in (*FOLDER.iterdir(), *SHARED_MEMORY.iterdir()) if path.name != "holder"]
     return [*(f"process {pid}" for pid in left), *stays]
+
+
+def changed(root: Path, since: int) -> "list[str]":
+    """What was made, changed or removed below `root` on its file system since then, compiled modules apart.
+
+    since: nanoseconds. A folder stands for what is no longer in it. `docker diff` says the same, and compares the whole
+    image for it.
+    """
+    device, found, folders = root.stat().st_dev, [], [str(root)]
+    while folders:
+        folder = folders.pop()
+        new = False
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    facts = entry.stat(follow_symlinks=False)
+                    later = facts.st_ctime_ns > since
+                    new = new or later
+                    if entry.name == "__pycache__" or entry.name.endswith(".pyc"):
+                        continue
+                    if not stat.S_ISDIR(facts.st_mode):
+                        found.extend([entry.path] if later else [])
+                    elif facts.st_dev == device:
+                        folders.append(entry.path)
+            if not new and os.stat(folder).st_ctime_ns > since:  # noqa: PTH116 - as everything here
+                found.append(folder)
+    return sorted(found)
 
 
 def _tell(**facts: Any) -> None:

@@ -12,7 +12,7 @@ from stackproof.stack import handover as handovers
 from stackproof.stack.engine_records import ContainerState
 from stackproof.stack.handover import Handover, Left
 
-LEFT = Left(container="c", network="n", token="t", image="i", files=("/etc/hosts",))
+LEFT = Left(container="c", network="n", token="t", image="i")
 
 
 class Engine:
@@ -60,7 +60,7 @@ def test_the_next_cell_gets_what_was_left(tmp_path: Path) -> None:
     second = Handover(tmp_path / "x.json", follows=False)
     found = second.take(engine)
     assert found is not None
-    assert (found.container, found.uses, found.files, found.free) == ("c", 1, ("/etc/hosts",), False)
+    assert (found.container, found.uses, found.free) == ("c", 1, False)
     assert engine.removed == []
     second.end(engine)
     assert engine.removed == GONE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,19 @@ def test_nobody_is_killed_where_nothing_holds_a_container(
         (tmp_path / "holder").write_text(holder)
     with pytest.raises(SystemExit, match="nothing holds this container"):
         supervise._spared()
+
+
+def test_files_that_are_not_as_they_were_are_found(tmp_path: Path) -> None:
+    for name in ("old/kept", "gone/was", "package/module.py", "new/there"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    since = max(path.stat().st_ctime_ns for path in tmp_path.rglob("*"))
+    assert supervise.changed(tmp_path, since) == []
+    time.sleep(0.02)  # as exact as a file system's clock is
+    (tmp_path / "gone/was").unlink()
+    (tmp_path / "package/__pycache__").mkdir()
+    (tmp_path / "package/__pycache__/module.pyc").touch()
+    (tmp_path / "new/file").touch()
+    (tmp_path / "old/kept").write_text("x")
+    names = [str(tmp_path / name) for name in ("gone", "new/file", "old/kept")]
+    assert supervise.changed(tmp_path, since) == names

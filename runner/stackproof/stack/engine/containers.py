@@ -81,17 +81,6 @@ class Containers(Calls):
             },
         )
 
-    def changes(self, container: str) -> tuple[str, ...]:
-        """Paths in a container's own file system that are not as its image has them; mounts are no part of it.
-
-        A folder is not among them for what has changed below it.
-        """
-        with self._told(f"looking for what has changed in container {container[:12]}"):
-            found = sorted(str(item["Path"]) for item in self._client.diff(container) or ())
-        return tuple(
-            path for path, later in zip(found, [*found[1:], ""], strict=True) if not later.startswith(f"{path}/")
-        )
-
     def inspected(self, container: str) -> Mapping[str, Any]:
         """Everything that the engine tells of a container to whoever asks: nothing secret may be in it."""
         with self._told(f"looking at container {container[:12]}"):

@@ -116,7 +116,7 @@ def test_a_failure_at_any_step_leaves_nothing(  # noqa: PLR0917 - fixtures
     assert left_on_engine() == []
 
 
-SHARED = (*STEPS, "changes", "converse")
+SHARED = (*STEPS, "converse")
 
 
 @pytest.mark.parametrize("cell", [0, 1], ids=["first-cell", "second-cell"])
