@@ -61,8 +61,8 @@ class StackStartError(StackproofError):
     exit_code = ExitCode.STACK_START
 
 
-class NoPythonError(StackStartError):
-    """This machine has no Python of a version that the stack needs: the stack is not at fault."""
+class MissingProgramError(StackStartError):
+    """This machine lacks a program that the stack needs, a Python or Node.js of some version; it is not at fault."""
 
 
 class RecordingError(StackproofError):

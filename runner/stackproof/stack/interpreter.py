@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.catalog.records import PythonSpec, StackMode, StackSpec
-from stackproof.errors import NoPythonError, UsageError
+from stackproof.errors import MissingProgramError, UsageError
 from stackproof.stack import venv
 
 _ASK = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
@@ -55,7 +55,7 @@ def choose(
     missing, which fetches packages.
 
     environment: the caller's. say: gets a line when something is installed. check: called while waiting, raises to end
-    it. UsageError when the caller names one that does not do, NoPythonError when there is none, StackStartError when
+    it. UsageError when the caller names one that does not do, MissingProgramError without one, StackStartError when
     pip fails.
     """
     spec = stack.python or PythonSpec()
@@ -121,7 +121,7 @@ def _fitting(stack: StackSpec, spec: PythonSpec, environment: Mapping[str, str],
             return found
         seen[found.version] = None
     what = ", ".join(seen) or "none"
-    raise NoPythonError(
+    raise MissingProgramError(
         f"stack {stack.name!r} needs {spec.words}, and there is none: found {what}",
         hint=f"install one (with its venv module) where PATH finds it as python3.{(spec.at_least or (3, _OLDEST))[1]}, "
         f"or name one that has the stack installed: {name}=/path/to/python",

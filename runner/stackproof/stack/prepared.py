@@ -22,7 +22,7 @@ from pathlib import Path
 
 from stackproof.catalog.preparing import PrepareSpec
 from stackproof.catalog.records import StackSpec
-from stackproof.errors import StackStartError
+from stackproof.errors import MissingProgramError, StackStartError
 from stackproof.stack import service
 from stackproof.stack.process import Process, describe_exit, last_lines, tail
 
@@ -54,7 +54,8 @@ def make(
     """The folder in which `spec.command` has run for `spec.files` of `folder`; it runs now where it has not.
 
     environment: the caller's. say: gets a line when it runs. check: called while waiting, raises to end it.
-    StackStartError when a program is missing or too old, or the command fails or takes more than 600 s.
+    MissingProgramError when a program is missing or too old, StackStartError when the command fails or takes more than
+    600 s.
     """
     versions = {program: _version(name, program, least, environment) for program, least in spec.needs.items()}
     home = service.cache_folder(environment).parent / "prepared" / f"{name}-{_digest(spec, folder, versions)}"
@@ -128,7 +129,7 @@ def _version(name: str, program: str, least: tuple[int, ...], environment: Mappi
     wanted = program if not least else f"{program} {'.'.join(map(str, least))} or newer"
     found = shutil.which(program, path=environment.get("PATH", os.defpath))
     if found is None:
-        raise StackStartError(
+        raise MissingProgramError(
             f"{name} needs {wanted}, and there is no program {program!r}", hint="install it where PATH finds it"
         )
     if not least:
@@ -144,10 +145,10 @@ def _version(name: str, program: str, least: tuple[int, ...], environment: Mappi
             check=True,
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        raise StackStartError(f"{name} needs {wanted}, and {found} --version fails: {error}") from error
+        raise MissingProgramError(f"{name} needs {wanted}, and {found} --version fails: {error}") from error
     version = re.search(r"\d+(?:\.\d+)*", said)
     if version is None or tuple(map(int, version[0].split("."))) < least:
-        raise StackStartError(
+        raise MissingProgramError(
             f"{name} needs {wanted}, and {found} is {version[0] if version else said.strip() or 'of no version'}",
             hint="install a newer one where PATH finds it first",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from stackproof.errors import ExitCode, NoPythonError
+from stackproof.errors import ExitCode, MissingProgramError
 from stackproof.evidence.manifest import Damage
 from stackproof.evidence.outcomes import Outcome, count
 from stackproof.evidence.read import CellError, CellFacts, Evidence
@@ -92,8 +92,8 @@ def _again(wanted: CellPolicy) -> str:
 
 
 def needs_what_is_not_here(error: CellError) -> bool:
-    """A Docker engine, or a Python of some version: nothing that the software under test could be blamed for."""
-    return error.exit_code == ExitCode.DOCKER or error.kind == NoPythonError.__name__
+    """A Docker engine, or a Python or Node.js of some version: the software under test could not be blamed for it."""
+    return error.exit_code == ExitCode.DOCKER or error.kind == MissingProgramError.__name__
 
 
 def _error(error: CellError | None) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackproof.catalog.records import PythonSpec, StackMode, StackSpec
-from stackproof.errors import NoPythonError, StackStartError, UsageError
+from stackproof.errors import MissingProgramError, StackStartError, UsageError
 from stackproof.stack import interpreter, ourselves, venv
 
 THIS = sys.version_info[:2]
@@ -98,7 +98,7 @@ def test_pyenvs_versions_are_looked_at_too(shims: Path) -> None:
 
 def test_where_there_is_none_the_versions_that_were_found_are_told(shims: Path) -> None:
     (shims / "bin" / "python3.12").unlink()
-    with pytest.raises(NoPythonError) as caught:
+    with pytest.raises(MissingProgramError) as caught:
         choose(NEWER, PATH=str(shims / "bin"), HOME=str(shims))
     own = ".".join(map(str, sys.version_info[:3]))
     assert caught.value.message == (

@@ -354,7 +354,7 @@ def test_a_cell_that_is_wanted_where_available_is_said_and_counts_in_ci_alone(pr
     assert run.verdict(environ={"CI": "true"}).state is State.NOT_PROVEN
 
 
-@pytest.mark.parametrize(("kind", "code"), [("NoPythonError", 5), ("DockerError", 4)])
+@pytest.mark.parametrize(("kind", "code"), [("MissingProgramError", 5), ("DockerError", 4)])
 def test_what_a_machine_has_not_is_no_fault_of_the_stack(project: Project, kind: str, code: int) -> None:
     text = POLICY.replace('stack: "library:reference"', 'stack: "library:reference", required: where-available')
     project.write("ci/release.yaml", text)
