@@ -29,7 +29,7 @@ def test_what_the_kernel_counted_is_read(
     assert supervise.out_of_memory() == count
 
 
-@pytest.mark.parametrize("holder", [None, str(os.getpid()), "none"])
+@pytest.mark.parametrize("holder", [None, str(os.getpid()), "none"], ids=["nothing", "itself", "no number"])
 def test_nobody_is_killed_where_nothing_holds_a_container(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holder: str | None
 ) -> None:
