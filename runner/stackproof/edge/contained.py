@@ -21,10 +21,11 @@ from stackproof.recorder.mode import Mode
 from stackproof.recorder.serve.exec_ import guest_folder
 from stackproof.recorder.settings import VARIABLE
 from stackproof.stack import answering, enter, image, interpreter, place, seen
-from stackproof.stack.container import ENTER, Container, no_names
+from stackproof.stack.container import Container
 from stackproof.stack.engine_records import ContainerSpec, Mount
 from stackproof.stack.place import Place
 from stackproof.stack.process import last_lines, shown
+from stackproof.stack.stack_container import ENTER, no_names
 from stackproof.stack.stack_died import StackDiedError
 
 _PYTHON = "/venv/bin/python"

@@ -16,7 +16,7 @@ from stackproof.environment import Environment
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, namespace, suite, way
-from stackproof.stack import beside, contained_tests, container, luggage, place, shared_container
+from stackproof.stack import beside, contained_tests, luggage, place, shared_container, stack_container
 from stackproof.stack.contained_tests import ContainedTests, TestsInside
 from stackproof.stack.forwarder import forwarding
 from stackproof.stack.handle import StackHandle
@@ -70,7 +70,7 @@ class Order:
 
 
 def start(order: Order, undo: ExitStack) -> Contained:
-    """Start it; everything is ended by `undo`. Raises what `place.opened` and `container.server` raise."""
+    """Start it; everything is ended by `undo`. Raises what `place.opened` and `stack_container.server` raise."""
     cell, options = order.cell, order.options
     if wiring.is_at_edge(cell):
         from stackproof.run import contained_at_edge  # noqa: PLC0415 - it is made of this module
@@ -150,7 +150,7 @@ def _stack(order: Order, built: Environment, where: Place, undo: ExitStack) -> S
         except NotSeenError:
             if where.sharing.folders:
                 raise
-    return undo.enter_context(container.server(order.cell.stack, where, **arguments))
+    return undo.enter_context(stack_container.server(order.cell.stack, where, **arguments))
 
 
 def _library(order: Order, built: Environment, where: Place) -> ContainedTests:

@@ -14,7 +14,7 @@ from stackproof.edge import contained as edges
 from stackproof.edge import process, stack_edge, wiring
 from stackproof.run import contained
 from stackproof.run.contained import Contained, Order
-from stackproof.stack import beside, container, luggage, place
+from stackproof.stack import beside, luggage, place, stack_container
 
 
 def start(order: Order, undo: ExitStack) -> Contained:
@@ -74,7 +74,7 @@ def start(order: Order, undo: ExitStack) -> Contained:
     )
     where = replace(where, hosts={**where.hosts, process.NAME: address})
     handle = undo.enter_context(
-        container.server(
+        stack_container.server(
             cell.stack,
             where,
             variables=container_environment.inside(cell, options, built),

@@ -18,11 +18,12 @@ from typing import assert_never
 from stackproof.catalog.records import BesideSpec, Until
 from stackproof.errors import DockerError, StackStartError, UsageError
 from stackproof.stack import answering, bridge, enter, image, labels, seen
-from stackproof.stack.container import Container, command_inside
+from stackproof.stack.container import Container
 from stackproof.stack.engine_records import ContainerSpec
 from stackproof.stack.place import Place
 from stackproof.stack.process import last_lines, shown
 from stackproof.stack.readiness import wait_ready
+from stackproof.stack.stack_container import command_inside
 from stackproof.stack.stack_died import StackDiedError
 from stackproof.stack.way_out import WayOut
 

@@ -18,11 +18,12 @@ from stackproof.catalog.records import DockerSpec, StackSpec
 from stackproof.errors import DockerError, UsageError
 from stackproof.stack import enter, luggage, place, project, seen, start
 from stackproof.stack.apart import Apart
-from stackproof.stack.container import Container, no_names
+from stackproof.stack.container import Container
 from stackproof.stack.engine_records import ContainerSpec, Mount
 from stackproof.stack.kept import Kept
 from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
+from stackproof.stack.stack_container import no_names
 
 _LIB = "/stackproof/lib"
 _GRACE = 5.0  # seconds

@@ -15,14 +15,15 @@ from pathlib import Path
 
 from stackproof.catalog.records import StackSpec
 from stackproof.errors import StackproofError
-from stackproof.stack import container, enter, place, seen, supervise
-from stackproof.stack.container import Container, Prepared
+from stackproof.stack import enter, place, seen, stack_container, supervise
+from stackproof.stack.container import Container
 from stackproof.stack.engine_records import ContainerSpec, Mount
 from stackproof.stack.guest_process import GuestProcess
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.handover import Handover, Left
 from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
+from stackproof.stack.stack_container import Prepared
 
 
 class _InvalidError(StackproofError):
@@ -44,10 +45,10 @@ def server(
 ) -> Iterator[StackHandle]:
     """The stack as a process in the container of `handover`, ready, for as long as the context lasts.
 
-    As `container.server`, but NotSeenError when containers do not see this machine's folders.
+    As `stack_container.server`, but NotSeenError when containers do not see this machine's folders.
     """
-    docker, left = container.required(stack), handover.noted
-    own = container.prepared(stack, where, variables=variables, cell_dir=cell_dir)
+    docker, left = stack_container.required(stack), handover.noted
+    own = stack_container.prepared(stack, where, variables=variables, cell_dir=cell_dir)
     holder = _holder(stack, where, own, handover, cell_dir=cell_dir, recordings=recordings)
 
     def started(left: Left, trying: ExitStack) -> tuple[GuestProcess, str, float]:
@@ -55,8 +56,8 @@ def server(
         trying.callback(process.stop)
         try:
             process.start(own.command, own.given, docker.python, own.script, look=handover.follows)
-            origin = trying.enter_context(container.way(stack, where, holder, guest=own.guest, say=say))
-            took = container.ready(
+            origin = trying.enter_context(stack_container.way(stack, where, holder, guest=own.guest, say=say))
+            took = stack_container.ready(
                 stack,
                 where,
                 process,
@@ -101,7 +102,7 @@ def server(
             (own.guest / supervise.ENDED).unlink(missing_ok=True)
             left = made()
             process, origin, took = started(left, undo)
-        with container.answering(stack, process, origin, took) as handle:
+        with stack_container.answering(stack, process, origin, took) as handle:
             yield handle
         process.stop()
         handover.stays = handover.follows and _as_it_was(stack, process, say=say, check=check)
@@ -113,7 +114,7 @@ def _holder(
     """The container, which does nothing by itself. It sees the folders of all cells of the run."""
     folder, cells = handover.folder, cell_dir.absolute().parent
     place.shared(folder)
-    script = folder / container.ENTER.name
+    script = folder / stack_container.ENTER.name
     shutil.copyfile(own.script, script)
     return Container(
         where.engine,
@@ -121,7 +122,7 @@ def _holder(
             name=where.name(stack.name),
             image=where.image,
             entrypoint=(),
-            command=(container.required(stack).python, str(script), "hold"),
+            command=(stack_container.required(stack).python, str(script), "hold"),
             labels=where.labels,
             user=place.caller(where.engine),
             network=where.network,
@@ -129,7 +130,7 @@ def _holder(
                 Mount(source=place.shared(cells), target=str(cells)),
                 Mount(source=place.shared(recordings.path), target=str(recordings.path.absolute()), read_only=True),
                 Mount(source=str(folder), target=str(folder), read_only=True),
-                *container.no_names(folder, where),
+                *stack_container.no_names(folder, where),
             ),
             tmpfs=(enter.FOLDER,),
             capabilities=("NET_ADMIN",) if where.internal else (),

@@ -14,8 +14,8 @@ import pytest
 
 from stackproof.catalog.stacks import load_stack
 from stackproof.errors import DockerError, StackproofError
-from stackproof.stack import container, luggage, place, seen, shared_container
 from stackproof.stack import engine as engines
+from stackproof.stack import luggage, place, seen, shared_container, stack_container
 from stackproof.stack.engine import Engine
 from stackproof.stack.handover import Handover
 
@@ -61,7 +61,7 @@ def attempt(
     cell_dir = project.root / "cells" / "cell"
     shutil.rmtree(cell_dir, ignore_errors=True)
     cell_dir.mkdir(parents=True)
-    server = container.server if handover is None else partial(shared_container.server, handover=handover)
+    server = stack_container.server if handover is None else partial(shared_container.server, handover=handover)
     with ExitStack() as undo:
         where = undo.enter_context(
             place.opened(

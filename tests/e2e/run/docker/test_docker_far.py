@@ -18,8 +18,8 @@ import pytest
 
 from stackproof.catalog.stacks import load_stack
 from stackproof.errors import DockerError
-from stackproof.stack import container, labels, luggage, place, sharing, sweep
 from stackproof.stack import engine as engines
+from stackproof.stack import labels, luggage, place, sharing, stack_container, sweep
 from stackproof.stack.engine import Engine
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _started(
                 say=lambda _: None,
                 check=lambda: None,
             ) as where,
-            container.server(
+            stack_container.server(
                 stack,
                 where,
                 variables={"STACKPROOF_INFERENCE_MODE": "live"},

@@ -13,7 +13,7 @@ from tests.e2e.run.docker import standing
 from tests.e2e.run.docker.neighbours import PlaceOf
 
 from stackproof import catalog
-from stackproof.stack import container, luggage
+from stackproof.stack import luggage, stack_container
 from stackproof.stack.engine import Engine
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def start(project: Project, place_of: PlaceOf) -> None:
     cell_dir.mkdir(exist_ok=True)
     with (
         place_of() as where,
-        container.server(
+        stack_container.server(
             catalog.load(project.root).stack("shop"),
             where,
             variables={"STACKPROOF_INFERENCE_MODE": "live"},
