@@ -22,9 +22,9 @@ from pathlib import Path
 
 from stackproof.catalog.preparing import PrepareSpec
 from stackproof.catalog.records import StackSpec
-from stackproof.errors import MissingProgramError, StackStartError
-from stackproof.stack import service
-from stackproof.stack.process import Process, describe_exit, last_lines, tail
+from stackproof.errors import MissingProgramError
+from stackproof.stack import service, step
+from stackproof.stack.process import Process
 
 _TIMEOUT = 600.0
 _PROBE = 20.0
@@ -159,20 +159,7 @@ def _run(name: str, spec: PrepareSpec, home: Path, environment: Mapping[str, str
     log = home / "prepare.log"
     words = " ".join(spec.command[:2])
     process = Process(name=f"{name} ({words})", command=spec.command, environment=environment, cwd=home, log=log)
-    deadline = time.monotonic() + _TIMEOUT
-    try:
-        process.start()
-        while (code := process.poll()) is None:
-            check()
-            if time.monotonic() > deadline:
-                raise StackStartError(
-                    f"`{words}` for {name} took more than {_TIMEOUT:g} s", hint=last_lines(log, tail(log))
-                )
-            time.sleep(0.05)
-    finally:
-        process.stop()
-    if code != 0:
-        raise StackStartError(f"`{words}` for {name} {describe_exit(code)}", hint=last_lines(log, tail(log)))
+    step.done(process, log, timeout=_TIMEOUT, check=check, taking=f"`{words}` for {name}")
 
 
 def _files(folder: Path) -> Iterator[Path]:

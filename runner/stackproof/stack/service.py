@@ -19,7 +19,8 @@ from pathlib import Path
 from stackproof.catalog.records import ServiceSpec
 from stackproof.errors import StackStartError
 from stackproof.stack import ports
-from stackproof.stack.process import Process, describe_exit, last_lines, tail
+from stackproof.stack import step as steps
+from stackproof.stack.process import Process
 from stackproof.stack.readiness import wait_ready
 
 _INSTALL_TIMEOUT = 1800.0
@@ -174,23 +175,15 @@ def _digest(requirements: Path) -> str:
 def step(name: str, command: list[str], environment: Mapping[str, str], log: Path, check: Callable[[], None]) -> None:
     """Run one step of an installation, its output in `log`; StackStartError when it fails or takes too long."""
     process = Process(name=f"{name} (install)", command=command, environment=environment, cwd=log.parent, log=log)
-    deadline = time.monotonic() + _INSTALL_TIMEOUT
-    try:
-        process.start()
-        while (code := process.poll()) is None:
-            check()
-            if time.monotonic() > deadline:
-                raise StackStartError(
-                    f"installing {name} took more than {_INSTALL_TIMEOUT:g} s", hint=last_lines(log, tail(log))
-                )
-            time.sleep(0.05)
-    finally:
-        process.stop()
-    if code != 0:
-        what = " ".join(command[1:4])
-        raise StackStartError(
-            f"installing {name} failed: `python {what}` {describe_exit(code)}", hint=last_lines(log, tail(log))
-        )
+    what = " ".join(command[1:4])
+    steps.done(
+        process,
+        log,
+        timeout=_INSTALL_TIMEOUT,
+        check=check,
+        taking=f"installing {name}",
+        failing=f"installing {name} failed: `python {what}`",
+    )
 
 
 @contextmanager
