@@ -15,7 +15,6 @@ from .ledger import Ledger
 from .miss import Miss
 from .mode import Mode
 from .normalise import Ids
-from .patching import LIBRARIES
 from .providers import Providers, Target, is_below
 from .realids import Outgoing, RealIds
 from .scope import Scope
@@ -48,7 +47,7 @@ class Brain:
             settings.integration_root,
             stack=settings.provenance.get("stack"),
         )
-        self.without_scope = _without_scope  # what is said of a call that is nobody's
+        self.without_scope = miss.without_scope  # what is said of a call that is nobody's
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
         self._secrets = redact.known_values(settings.secrets, environ)
         self._trace: Trace | None = None
@@ -112,7 +111,12 @@ class Brain:
         if url and owner and is_below(request.url, url):
             name = self.settings.header.lower()
             value = scope.to_header(owner, request.headers.get(name), self.settings.run_dir)
-            return PassThrough(headers={self.settings.header: value, "baggage": _baggage(request, owner)})
+            return PassThrough(
+                headers={
+                    self.settings.header: value,
+                    "baggage": scope.to_baggage(owner, request.headers.get("baggage")),
+                }
+            )
         gives_tokens = target is not None or self.providers.is_token_endpoint(request.url)
         if gives_tokens and self.settings.mode is Mode.REPLAY:
             return Answer(status=200, headers={"content-type": "application/json"}, chunks=(tokens.PLACEHOLDER,))
@@ -390,23 +394,3 @@ class Brain:
 def _headers_of(response: Response) -> dict[str, str]:
     """Recorded headers as they fit the recorded body."""
     return {key: value for key, value in response["headers"].items() if not encodings.is_undone(key, value)}
-
-
-def _baggage(request: Request, owner: Scope) -> str:
-    from urllib.parse import quote
-
-    ours = f"stackproof.scope={quote(owner.name, safe='')}"
-    present = request.headers.get("baggage")
-    return f"{present},{ours}" if present else ours
-
-
-def _without_scope(call: Call) -> Miss:
-    if scope.current() is scope.UNKNOWN:
-        why = "the request to the stack that caused it carried no test id"
-    else:
-        why = "it was made outside of any test's context while a test's request was being served"
-    text = (
-        f"no scope for {call.form['method']} {call.form['path']} of {call.form['provider']}: {why}\n"
-        f"  send requests to the stack through {LIBRARIES}, or start threads and tasks within the request"
-    )
-    return Miss(kind="no-scope", text=text)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import recording
 from .identity import Form, Identity, model_of
 from .mode import Mode
-from .scope import Scope
+from .patching import LIBRARIES
+from .scope import UNKNOWN, Scope, current
 from .store import Store, ordinal_of
+
+if TYPE_CHECKING:
+    from .interaction import Call
 
 STATUS = 424
 Kind = Literal[
@@ -49,6 +53,19 @@ def body(miss: Miss) -> bytes:
     """An OpenAI-shaped error with a top-level `message` beside it, for servers that look for either."""
     error = {"message": miss.text, "type": "stackproof_error", "param": None, "code": f"recording_{miss.kind}"}
     return json.dumps({"error": error, "message": miss.text}).encode()
+
+
+def without_scope(call: Call) -> Miss:
+    """A call that belongs to no test while tests are being served."""
+    if current() is UNKNOWN:
+        why = "the request to the stack that caused it carried no test id"
+    else:
+        why = "it was made outside of any test's context while a test's request was being served"
+    text = (
+        f"no scope for {call.form['method']} {call.form['path']} of {call.form['provider']}: {why}\n"
+        f"  send requests to the stack through {LIBRARIES}, or start threads and tasks within the request"
+    )
+    return Miss(kind="no-scope", text=text)
 
 
 def explain(*, form: Form, scope: Scope, identity: Identity, ordinal: int, store: Store, command: str) -> Miss:

@@ -142,6 +142,14 @@ def to_header(scope: Scope, present: str | None, run_dir: str) -> str:
     return json.dumps({**{key: item for key, item in merged.items() if key not in _FIELDS}, "__scope_ref": name})
 
 
+def to_baggage(scope: Scope, present: str | None) -> str:
+    """The value of the W3C `baggage` header: our member behind those that are `present`."""
+    from urllib.parse import quote
+
+    ours = f"stackproof.scope={quote(scope.name, safe='')}"
+    return f"{present},{ours}" if present else ours
+
+
 def from_header(value: str | None, run_dir: str) -> tuple[Scope | None, str | None]:
     """Take our fields out of the header: the scope (None where there is none) and what is left for the stack."""
     fields = _object(value)
