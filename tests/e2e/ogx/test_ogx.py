@@ -1,6 +1,7 @@
 """OGX itself behind the suites: in a process of its own, and in the process of its tests.
 
-Runs when OGX's environment is in the cache already, or when STACKPROOF_REQUIRE names ogx; then it is made, from PyPI.
+Runs when OGX's environment is in the cache already, or when STACKPROOF_REQUIRE names stacks/ogx: then it is made, from
+PyPI.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ KEPT = ("STACKPROOF_PYTHON_OGX",)
 def ogx() -> None:
     """There is a Python that OGX runs with, and OGX for it."""
     spec = catalog.load(PROJECT).stacks["ogx"]
-    required = "ogx" in os.environ.get("STACKPROOF_REQUIRE", "").split()
+    required = "stacks/ogx" in os.environ.get("STACKPROOF_REQUIRE", "").split()
     made = list(service.cache_folder(os.environ).parent.glob("stacks/ogx/*/venv/bin/python"))
     if not required and len(made) < 2 and not os.environ.get(KEPT[0]):
-        pytest.skip("ogx is not in the cache; STACKPROOF_REQUIRE=ogx fetches and runs it")
+        pytest.skip("stacks/ogx is not in the cache; STACKPROOF_REQUIRE=stacks/ogx fetches and runs it")
     try:
         for mode in (StackMode.SERVER, StackMode.LIBRARY):
             interpreter.choose(spec, mode, environment=os.environ, say=print, check=lambda: None)
     except StackproofError as error:
-        pytest.skip(f"ogx cannot run here: {error.message}")
+        pytest.skip(f"stacks/ogx cannot run here: {error.message}")
 
 
 def run(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
