@@ -36,9 +36,13 @@ CALLS = (
 MOMENT = re.compile(r'"(id|created|[a-z_]+_ms|[a-z_]+_per_second|[a-z_]+_per_token_ms)":("[^"]*"|[0-9.e+-]+)')
 
 
+def required() -> bool:
+    return "llama-cpp" in os.environ.get("STACKPROOF_REQUIRE", "").split()
+
+
 @pytest.fixture(scope="module")
 def ready(engine: Engine) -> None:
-    if "llama-cpp" not in os.environ.get("STACKPROOF_REQUIRE", "") and not built.of(engine, "llama-cpp"):
+    if not required() and not built.of(engine, "llama-cpp"):
         pytest.skip("llama-cpp has no image on the engine; STACKPROOF_REQUIRE=llama-cpp builds and runs it")
 
 
@@ -76,7 +80,7 @@ def test_in_a_container_it_says_what_the_process_says(tmp_path: Path) -> None:
     assert [status for status, *_ in inside] == [200, 200, 200, 200, 200, 404]
     log = (tmp_path / "contained/service.log").read_text(errors="replace")
     assert "llama-cpp: ready at http://0.0.0.0:8000/v1 with smollm2:135m, stackproof-scripted-tools" in log
-    if not list((services.cache_folder(os.environ) / "llama-cpp").glob("*/venv")):
+    if not required() and not list((services.cache_folder(os.environ) / "llama-cpp").glob("*/venv")):
         pytest.skip("llama-cpp is not in the cache as a process; STACKPROOF_REQUIRE=llama-cpp fetches it")
     with started("llama-cpp", tmp_path / "process") as process:
         assert list(answers(process)) == inside
