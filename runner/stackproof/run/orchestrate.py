@@ -18,7 +18,7 @@ from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, junit, manifest, merge, testlog
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
-from stackproof.run import namespace, run_folder, suite
+from stackproof.run import namespace, run_folder, suite, way
 from stackproof.run.cell_run import CellOutcome, CellRun
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.judge import worst
@@ -108,6 +108,7 @@ def execute(
                 # Left for a cell that never came, or by one that was killed.
                 for line in handover.clear(plan.run_dir, caller):
                     screen.line(line)
+                way.sweep()
         if plan.options.tests:
             reports = {item.cell.id: junit.read(item.cell_dir / "junit.xml") for item in outcomes}
             # A report that is missing or damaged is named in the evidence of its own cell.

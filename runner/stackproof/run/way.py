@@ -18,15 +18,16 @@ _PREFIX = "stackproof-way-"
 @contextmanager
 def folder() -> Iterator[Path]:
     """A folder for as long as the context lasts; what killed processes of this user have left goes first."""
-    _sweep(Path(tempfile.gettempdir()))
+    sweep()
     own = proctable.entry(os.getpid())
     prefix = f"{_PREFIX}{os.getpid()}-{0 if own is None else own.started}-"
     with tempfile.TemporaryDirectory(prefix=prefix) as name:
         yield Path(name)
 
 
-def _sweep(base: Path) -> None:
-    for left in base.glob(f"{_PREFIX}*-*-*"):
+def sweep() -> None:
+    """Remove the folders that killed processes of this user have left."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*-*"):
         pid, started, *_ = left.name.removeprefix(_PREFIX).split("-")
         if pid.isdigit() and started.isdigit() and not proctable.alive(int(pid), int(started)):
             # Another user's folder refuses to go.
