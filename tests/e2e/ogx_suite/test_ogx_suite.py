@@ -22,7 +22,7 @@ _GIVEN = ("OGX_SUITE_CHECKOUT", "OGX_SUITE_PYTHON", "OGX_SUITE_TOKENIZERS")
 def test_a_suite_of_ogx_replays_unchanged_and_reaches_nobody(tmp_path: Path) -> None:
     absent = [name for name in _GIVEN if not os.environ.get(name)]
     if absent:
-        pytest.skip(f"OGX's own tests need a checkout of OGX and a Python that has it: {', '.join(absent)}")
+        pytest.skip(f"OGX's own tests need a checkout of OGX and an environment that has it: {', '.join(absent)}")
     options = [f"--{name.rpartition('_')[2].lower()}={os.environ[name]}" for name in _GIVEN]
     words = [sys.executable, "-m", "ci.ogx_suite", *options, "--suite=messages", "--ours", f"--into={tmp_path}"]
     before = _status()

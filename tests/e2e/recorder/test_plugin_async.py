@@ -214,7 +214,7 @@ async def executors(request):
 
 def test_threads_and_executors_of_a_server_know_whose_call_it_is(project: Project, probe: Probe) -> None:
     app = project.root / "stacks/tiny/tiny_app.py"
-    app.write_text(app.read_text().replace("stream, later)", "stream, later, executors)") + _THREADED)
+    app.write_text(app.read_text().replace("later, queued)", "later, queued, executors)") + _THREADED)
     project.test("""
 from concurrent.futures import ThreadPoolExecutor
 
