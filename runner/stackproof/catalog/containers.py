@@ -14,7 +14,7 @@ from stackproof.suggest import did_you_mean
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Each has a log of its own beside these in the folder of the cell.
-_TAKEN = ("stack", "service", "cell", "pytest", "post-command")
+_TAKEN = ("stack", "service", "cell", "pytest", "post-command", "edge")
 _FILLED = ("host", "port")
 
 

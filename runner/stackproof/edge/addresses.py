@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from stackproof.recorder.providers import well_known
 from stackproof.recorder.settings import Provider
@@ -89,3 +89,9 @@ def origin_of(url: str) -> str:
 def own_url(url: str, address: str) -> str:
     """A provider's URL as the stack is given it: `address` (`http://host:port`) in the place of its origin."""
     return address.rstrip("/") + url.removeprefix(origin_of(url))
+
+
+def without_secrets(url: str) -> str:
+    """A URL as it may be shown: without what is before its host and behind its path, where keys travel."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

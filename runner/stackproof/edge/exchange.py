@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from stackproof.edge import heads, probes
-from stackproof.edge.addresses import HEALTH, Addresses, Place, Unknown, origin_of
+from stackproof.edge.addresses import HEALTH, Addresses, Place, Unknown, origin_of, without_secrets
 from stackproof.edge.ownership import Whose, whose
 from stackproof.edge.proxies import Proxies
 from stackproof.edge.refusals import HEADERS, SAYS, Refusal
@@ -120,7 +120,7 @@ class Exchange:
         except Exception as error:  # noqa: BLE001 - whatever it is, a provider was asked and gave no whole answer
             told = self._failures.tell(error)
             take.fail(told)
-            _say(f"{request.method} {url}: {told['kind']}: {error}")
+            self._tell(request, url, told["kind"], error)
             return _Cut()
         finally:
             take.close()  # nothing happens where it is over
@@ -139,7 +139,9 @@ class Exchange:
     async def _pass(self, request: web.BaseRequest, place: Place, asked: Whose, body: bytes) -> web.StreamResponse:
         """What is not recorded: tokens, and everything in a live run. Nobody but a provider of the run is called."""
         if self._brain.providers.match(place.url) is None:
-            return _refused(request, Refusal(status=502, text=f"{place.url} belongs to no provider of this run"))
+            return _refused(
+                request, Refusal(status=502, text=f"{without_secrets(place.url)} belongs to no provider of this run")
+            )
         try:
             async with await self._send(request, place.url, asked, body) as upstream:
                 headers = {name: value for name, value in upstream.headers.items() if name.lower() != "set-cookie"}
@@ -150,8 +152,13 @@ class Exchange:
         except _CallerLeftError:
             return _Cut()
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            _say(f"{request.method} {place.url}: {type(error).__name__}: {error}")
+            self._tell(request, place.url, type(error).__name__, error)
             return _Cut()
+
+    def _tell(self, request: web.BaseRequest, url: str, kind: str, error: Exception) -> None:
+        shown = without_secrets(url)
+        # An error of the HTTP library may name the URL, too.
+        _say(self._brain.shown(f"{request.method} {shown}: {kind}: {str(error).replace(url, shown)}"))
 
 
 class _CallerLeftError(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stackproof.catalog.edge import RecorderPlace
-from stackproof.edge.addresses import Addresses, own_url
+from stackproof.edge.addresses import Addresses, own_url, without_secrets
 from stackproof.edge.places import NOT_YET, Places
 from stackproof.errors import UsageError
 from stackproof.recorder.mode import Mode
@@ -46,7 +46,7 @@ def wired(stack: Mapping[str, str], cell: Cell, providers: Sequence[Provider], p
     for name, value in stack.items():
         if name not in led and not name.startswith("STACKPROOF_") and (to := _provider(value, known)) is not None:
             raise UsageError(
-                f"{name}={value} leads stack {cell.stack.name!r} to {to} past the edge, where its calls would not be "
+                f"{name}={without_secrets(value)} leads stack {cell.stack.name!r} to {to} past the edge, where its calls would not be "
                 f"{'recorded' if cell.inference_mode.records else 'replayed'}",
                 hint=f"unset {name}, or lead it to the edge, in its stack.yaml: edge: {{variables: {{{name}: {to}}}}}",
             )

@@ -197,7 +197,7 @@ class Brain:
         left_early = not response["complete"] and not response["is_exception"]
 
         def read_on() -> str:
-            text = self._shown(
+            text = self.shown(
                 f"{path} ends here: the caller left this stream early when it was recorded\n"
                 f"  record it: {miss.command_for(self.settings.command, call.scope, Mode.RECORD)}"
             )
@@ -330,12 +330,12 @@ class Brain:
     # -- telling
 
     def _refuse(self, call: Call, ordinal: int, why: Miss) -> Answer:
-        why = Miss(kind=why.kind, text=self._shown(why.text))
+        why = Miss(kind=why.kind, text=self.shown(why.text))
         self._log_miss(call, ordinal, why)
         return Answer(status=miss.STATUS, headers=miss.headers(), chunks=(miss.body(why),))
 
-    def _shown(self, text: str) -> str:
-        """Paths as a person in the project's folder would type them, from whatever folder this process runs in."""
+    def shown(self, text: str) -> str:
+        """Text for a person: without secrets, and with paths as they are typed in the project's folder."""
         shown = str(redact.conceal(text, self._secrets))
         return shown.replace(self.settings.project + "/", "") if self.settings.project else shown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackproof.edge.addresses import Addresses, Place, Unknown, own_url
+from stackproof.edge.addresses import Addresses, Place, Unknown, own_url, without_secrets
 from stackproof.recorder.settings import Provider
 
 TOLD = (
@@ -78,3 +78,14 @@ def test_redirects_to_the_provider_lead_back(target: str, own: str | None, locat
     found = AT.find(target, own)
     assert isinstance(found, Place)
     assert found.led_back(location, "http://here") == led
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://models.example/v1beta/chat?key=AIza-not-to-be-shown", "https://models.example/v1beta/chat"),
+        ("http://user:word@localhost:11434/v1", "http://localhost:11434/v1"),
+    ],
+)
+def test_a_url_is_shown_without_what_may_be_a_key(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown
