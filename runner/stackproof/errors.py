@@ -50,9 +50,13 @@ class NothingRanError(StackproofError):
 
 
 class DockerError(StackproofError):
-    """No usable Docker engine answered."""
+    """A Docker engine is missing, or did not do what it was asked."""
 
     exit_code = ExitCode.DOCKER
+
+
+class NoEngineError(DockerError):
+    """This machine has no Docker engine that answers: nothing of the stack was tried."""
 
 
 class StackStartError(StackproofError):

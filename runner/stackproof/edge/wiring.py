@@ -46,8 +46,8 @@ def wired(stack: Mapping[str, str], cell: Cell, providers: Sequence[Provider], p
     for name, value in stack.items():
         if name not in led and not name.startswith("STACKPROOF_") and (to := _provider(value, known)) is not None:
             raise UsageError(
-                f"{name}={without_secrets(value)} leads stack {cell.stack.name!r} to {to} past the edge, where its calls would not be "
-                f"{'recorded' if cell.inference_mode.records else 'replayed'}",
+                f"{name}={without_secrets(value)} leads stack {cell.stack.name!r} to {to} past the edge, where its "
+                f"calls would not be {'recorded' if cell.inference_mode.records else 'replayed'}",
                 hint=f"unset {name}, or lead it to the edge, in its stack.yaml: edge: {{variables: {{{name}: {to}}}}}",
             )
     return {**{name: value for name, value in stack.items() if name != VARIABLE}, **led}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from stackproof.errors import ExitCode, MissingProgramError
+from stackproof.errors import ExitCode, MissingProgramError, NoEngineError
 from stackproof.evidence.manifest import Damage
 from stackproof.evidence.outcomes import Outcome, count
 from stackproof.evidence.read import CellError, CellFacts, Evidence
@@ -23,6 +23,8 @@ _EXCLUDES = (
     "what the providers answer today, what no test asks, and timing; "
     "evidence that was rewritten together with its manifest"
 )
+# What a machine may lack: the software under test could not be blamed for it.
+_MISSING = frozenset({NoEngineError.__name__, MissingProgramError.__name__})
 _PYTEST_CODES = {
     2: "pytest was interrupted or could not collect (exit code 2)",
     3: "pytest broke internally (exit code 3)",
@@ -59,7 +61,7 @@ def cell_rule(
         findings += _executed(wanted, policy, current, cell, tests)
         findings += _as_expected(wanted.id, current.expected.get(wanted.id), cell, tests)
         findings += _offline(cell)
-    absent = cell is None or (cell.error is not None and needs_what_is_not_here(cell.error))
+    absent = cell is None or is_absent(cell)
     return Rule(
         id=f"cell:{wanted.id}",
         title=wanted.title,
@@ -91,13 +93,16 @@ def _again(wanted: CellPolicy) -> str:
     return f"nox -s integration -- --suite {wanted.suite} --setup {wanted.setup} --stack-config {wanted.stack}"
 
 
-def needs_what_is_not_here(error: CellError) -> bool:
-    """A Docker engine, or a Python or Node.js of some version: the software under test could not be blamed for it."""
-    return error.exit_code == ExitCode.DOCKER or error.kind == MissingProgramError.__name__
+def is_absent(cell: CellFacts) -> bool:
+    """Whether this machine lacks an engine, or a Python or Node.js of some version, so that nothing of the cell ran.
+
+    Everything else that goes wrong with a container, a build that fails say, is the stack's own.
+    """
+    return cell.error is not None and cell.error.kind in _MISSING and not cell.log.present and not cell.report.cases
 
 
 def _error(error: CellError | None) -> Iterator[Finding]:
-    if error is not None and needs_what_is_not_here(error):
+    if error is not None and error.kind in _MISSING:
         yield not_proven(error.message)
     elif error is not None:
         match error.exit_code:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stackproof.evidence.read import CellFacts, Evidence
-from stackproof.verdict.cell_rule import cell_rule, needs_what_is_not_here
+from stackproof.verdict.cell_rule import cell_rule, is_absent
 from stackproof.verdict.check_rules import benchmark_rule, types_rule
 from stackproof.verdict.current import Current
 from stackproof.verdict.policy import Policy
@@ -20,9 +20,7 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     wanted = [cell.id for cell in policy.cells]
     cells = {name: evidence.cells[name] for name in wanted if name in evidence.cells}
     # What this machine cannot start did nothing that these rules could ask about; its own rule says that it is absent.
-    started = {
-        name: cell for name, cell in cells.items() if cell.error is None or not needs_what_is_not_here(cell.error)
-    }
+    started = {name: cell for name, cell in cells.items() if not is_absent(cell)}
     tests = {name: tests_of(cell) for name, cell in cells.items()}
     damage = evidence.manifest.damage
     rules: list[Rule] = [source_rule(policy, evidence, current), evidence_rule(wanted, evidence)]

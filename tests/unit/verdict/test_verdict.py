@@ -354,7 +354,7 @@ def test_a_cell_that_is_wanted_where_available_is_said_and_counts_in_ci_alone(pr
     assert run.verdict(environ={"CI": "true"}).state is State.NOT_PROVEN
 
 
-@pytest.mark.parametrize(("kind", "code"), [("MissingProgramError", 5), ("DockerError", 4)])
+@pytest.mark.parametrize(("kind", "code"), [("MissingProgramError", 5), ("NoEngineError", 4)])
 def test_what_a_machine_has_not_is_no_fault_of_the_stack(project: Project, kind: str, code: int) -> None:
     text = POLICY.replace('stack: "library:reference"', 'stack: "library:reference", required: where-available')
     project.write("ci/release.yaml", text)
@@ -371,6 +371,23 @@ def test_what_a_machine_has_not_is_no_fault_of_the_stack(project: Project, kind:
     verdict = run.verdict(environ={"CI": "true"})
     assert verdict.state is State.NOT_PROVEN
     assert "needs what is not here" in rule(verdict, LIBRARY).summary
+
+
+@pytest.mark.parametrize(("kind", "ran"), [("BuildFailedError", False), ("DockerError", True), ("NoEngineError", True)])
+def test_what_goes_wrong_with_an_engine_that_answers_is_no_absence(project: Project, kind: str, ran: bool) -> None:
+    text = POLICY.replace('stack: "library:reference"', 'stack: "library:reference", required: where-available')
+    project.write("ci/release.yaml", text)
+    project.commit()
+    run = project.run()
+    run.cell("library:reference", exit_code=4, error={"kind": kind, "message": "not all came out", "exit_code": 4})
+    if not ran:
+        for name in ("tests.jsonl", "junit.xml"):
+            (run.folder / "cells" / LIBRARY / name).unlink()
+    run.cell("server:reference")
+    run.checks()
+    run.finish()
+    assert rule(run.verdict(), LIBRARY).state is State.NOT_PROVEN
+    assert run.verdict().state is State.NOT_PROVEN
 
 
 # -- recordings, network, flaky tests, waivers

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from stackproof.errors import DockerError
+from stackproof.errors import DockerError, NoEngineError
 from stackproof.stack import endpoint as endpoints
 from stackproof.stack.endpoint import Endpoint
 from stackproof.stack.engine.calls import told
@@ -30,10 +30,17 @@ class Engine(Images, Networks, Containers, Inside):
 
 
 def connect(environ: Mapping[str, str], *, without: str | None = None) -> Engine:
-    """The engine that `docker` would use here; DockerError says which endpoint was tried and where it came from.
+    """The engine that `docker` would use here; NoEngineError says which endpoint was tried and where it came from.
 
     without: the command that does the same without Docker, for the hint.
     """
+    try:
+        return _connected(environ, without)
+    except DockerError as error:
+        raise NoEngineError(error.message, hint=error.hint) from error
+
+
+def _connected(environ: Mapping[str, str], without: str | None) -> Engine:
     where = endpoints.choose(environ)
     with told(f"no Docker engine answered at {where}", where, without):
         _knock(where)
