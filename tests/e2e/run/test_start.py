@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -127,6 +128,8 @@ def test_nothing_is_said_of_ids_where_the_server_is_known(project: Project) -> N
     )
     done = project.run()
     assert done.code == 0, done.output
+    marks = [json.loads(path.read_text()) for path in (project.cell_dir() / "marks").glob("*.json")]
+    assert "wsgiref" in {mark.get("server") for mark in marks}
     assert "ids:" not in done.output
 
 

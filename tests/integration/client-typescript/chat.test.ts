@@ -102,10 +102,13 @@ describe('chat', () => {
         max_tokens: 32,
         stream: true,
       });
+      let seen = 0;
       for await (const chunk of stream) {
         expect(chunk.object).toBe('chat.completion.chunk');
+        seen += 1;
         break;
       }
+      expect(seen).toBe(1);
     });
   });
 });

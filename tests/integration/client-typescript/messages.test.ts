@@ -18,6 +18,7 @@ describe('messages', () => {
       max_tokens: 12,
     });
     expect(message.type).toBe('message');
+    expect(message.content.some((block) => block.type === 'text' && block.text !== '')).toBe(true);
     expect(message.usage.output_tokens).toBeLessThanOrEqual(12);
   });
 
@@ -26,6 +27,7 @@ describe('messages', () => {
     let text = '';
     stream.on('text', (piece) => (text += piece));
     const final = await stream.finalMessage();
+    expect(text).not.toBe('');
     expect(final.content.map((block) => (block.type === 'text' ? block.text : '')).join('')).toBe(text);
   });
 
