@@ -140,7 +140,9 @@ def settle(
             _settle_one(journal, brain, kept, name, test, lost=bool(there.problem or report.problems))
         passed = {name: test.case.outcome.passed for name, test in tests.items()}
         whole = not stopped and not report.problems and not there.problem
-        keeping.promote_shared(brain, kept, any_passed=any(passed.values()), interrupted=not whole, stack_lives=True)
+        # Nothing tells which tests live on what is shared: it is kept where none of them went wrong.
+        good = any(passed.values()) and not any(test.case.outcome.bad for test in tests.values())
+        keeping.promote_shared(brain, kept, any_passed=good, interrupted=not whole, stack_lives=True)
         facts = tally.count(brain, kept, keeping.unused(brain, passed))
         # The tripwire stands in Python processes; these tests are in none.
         journal.write("calls", **{**facts, "sealed_by_hook": False})
@@ -166,6 +168,9 @@ def _tests(runner: RunnerSpec, cases: Sequence[Case], brain: Brain) -> dict[str,
     for case in cases:
         place = f"{runner.shown}/{case.classname}" if case.classname else runner.shown
         name = f"{place}::{case.name}"
+        if (same := found.get(name)) is not None:
+            # Two of one name share their id, and so their recordings: they passed only where both did.
+            case = max(same.case, case, key=lambda each: each.outcome.severity)  # noqa: PLW2901
         found[name] = _Test(case=case, owner=Scope(name=name, test_id=name, attempt=attempts.get(name, 1)))
     return found
 

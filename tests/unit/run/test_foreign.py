@@ -194,3 +194,17 @@ def test_a_run_that_was_stopped_has_no_end(cell: Path) -> None:
     settled = settle(cell, 130, stopped=True)
     assert settled.code is None
     assert testlog.read(cell / "tests.jsonl").exitstatus is None
+
+
+@pytest.mark.parametrize("first", ["", '<failure message="no"/>'])
+def test_two_tests_of_one_name_passed_only_where_both_did(cell: Path, first: str) -> None:
+    second = '<failure message="no"/>' if not first else ""
+    suites = "".join(
+        f'<testsuite name="{name}"><testcase classname="a.test.ts" name="bad">{mark}</testcase></testsuite>'
+        for name, mark in (("one", first), ("two", second))
+    )
+    (cell / "junit.xml").write_text(f"<testsuites>{suites}</testsuites>")
+    recorded(cell, BAD)
+    settle(cell, 1, Mode.RECORD)
+    assert not list((cell.parent / "recordings").rglob("*.json"))
+    assert testlog.read(cell / "tests.jsonl").tests[BAD].outcome is Outcome.FAILED
