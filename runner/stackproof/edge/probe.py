@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from stackproof.catalog.templates import filled
 from stackproof.edge import probes
 from stackproof.edge.announced import announcer
 from stackproof.edge.ownership import PROBE, How
@@ -102,7 +103,7 @@ def _send(
         "Content-Type": "application/json",
         "Connection": "close",
     }
-    body = None if spec.body is None else json.dumps(_filled(spec.body, values)).encode()
+    body = None if spec.body is None else json.dumps(_filled_in(spec.body, values)).encode()
     try:
         connection.request(spec.method, parts.path.rstrip("/") + spec.path, body=body, headers=headers)
         response = connection.getresponse()
@@ -117,15 +118,13 @@ def _send(
         connection.close()
 
 
-def _filled(value: Any, values: Mapping[str, str]) -> Any:
+def _filled_in(value: Any, values: Mapping[str, str]) -> Any:
     match value:
         case str():
-            for name, text in values.items():
-                value = value.replace(f"{{{name}}}", text)
-            return value
+            return filled(value, values)
         case dict():
-            return {key: _filled(item, values) for key, item in value.items()}
+            return {key: _filled_in(item, values) for key, item in value.items()}
         case list():
-            return [_filled(item, values) for item in value]
+            return [_filled_in(item, values) for item in value]
         case _:
             return value

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.catalog.runners import RunnerSpec
+from stackproof.catalog.templates import filled
 from stackproof.edge import probe
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import jsonfile, junit
@@ -93,25 +94,19 @@ def _refuse_without_ids(runner: RunnerSpec, cell: Cell, cell_dir: Path) -> None:
 def _command(
     runner: RunnerSpec, options: RunOptions, cell: Cell, *, home: Path, folder: Path, cell_dir: Path
 ) -> list[str]:
-    values = {"{junit}": str(cell_dir.absolute() / _REPORT), "{prepared}": str(home), "{folder}": str(folder)}
+    values = {"junit": str(cell_dir.absolute() / _REPORT), "prepared": str(home), "folder": str(folder)}
     words = list(runner.command)
     for name, arguments in runner.options.items():
         if (value := getattr(options, name)) is not None:
             text = f"{value:g}" if isinstance(value, float) else str(value)
-            filled = {"{value}": text}
+            given = {"value": text}
             if isinstance(value, float):
-                filled["{milliseconds}"] = f"{value * 1000:.0f}"
-            words += [_filled(part, filled) for part in arguments]
+                given["milliseconds"] = f"{value * 1000:.0f}"
+            words += [filled(part, given) for part in arguments]
     if options.file or options.subdirs:
         files = dict.fromkeys(path.partition("::")[0] for path in cell.paths)
         words += [path.removeprefix(f"{runner.shown}/") for path in files if path != runner.shown]
-    return [*(_filled(part, values) for part in words), *options.pytest_args]
-
-
-def _filled(part: str, values: Mapping[str, str]) -> str:
-    for template, value in values.items():
-        part = part.replace(template, value)
-    return part
+    return [*(filled(part, values) for part in words), *options.pytest_args]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

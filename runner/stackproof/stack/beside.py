@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import assert_never
 
 from stackproof.catalog.records import BesideSpec, Until
+from stackproof.catalog.templates import filled
 from stackproof.errors import DockerError, StackStartError, UsageError
 from stackproof.stack import answering, bridge, enter, image, labels, seen
 from stackproof.stack.container import Container
@@ -96,11 +97,8 @@ def start(
         )
         if address is not None:
             where = replace(where, hosts={**where.hosts, spec.name: address})
-        values = {"{host}": spec.name, "{port}": str(spec.docker.port)}
-        for name, text in spec.provides.items():
-            for template, value in values.items():
-                text = text.replace(template, value)  # noqa: PLW2901 - filled in turn
-            provided[name] = text
+        values = {"host": spec.name, "port": str(spec.docker.port)}
+        provided |= {name: filled(text, values) for name, text in spec.provides.items()}
     return Beside(where=where, provided=provided)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.catalog.records import ServiceSpec
+from stackproof.catalog.templates import filled
 from stackproof.errors import StackStartError
 from stackproof.stack import ports
 from stackproof.stack import step as steps
@@ -123,11 +124,10 @@ def run(
     port = ports.free_port()
     cache = cache_folder(environment) / service.name / "data"
     cache.mkdir(parents=True, exist_ok=True)
-    # Only known templates are filled: a command may hold braces of its own (JSON, say).
-    values = {"{python}": str(python), "{port}": str(port), "{host}": ports.LOOPBACK, "{cache}": str(cache)}
+    values = {"python": str(python), "port": str(port), "host": ports.LOOPBACK, "cache": str(cache)}
     process = Process(
         name=service.name,
-        command=[_fill(part, values) for part in service.command],
+        command=[filled(part, values) for part in service.command],
         environment=without_python(environment) if service.requirements else environment,
         cwd=service.folder,
         log=cell_dir / "service.log",
@@ -159,12 +159,6 @@ def without_python(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment without what the caller's own interpreter was told, which must not reach another one."""
     own = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
     return {name: value for name, value in environment.items() if name not in own}
-
-
-def _fill(part: str, values: Mapping[str, str]) -> str:
-    for template, value in values.items():
-        part = part.replace(template, value)
-    return part
 
 
 def _digest(requirements: Path) -> str:

@@ -11,6 +11,7 @@ from shutil import copyfile
 from typing import Protocol
 
 from stackproof.catalog.records import BesideSpec, DockerSpec, StackMode, StackSpec
+from stackproof.catalog.templates import filled
 from stackproof.errors import UsageError
 from stackproof.recorder.serve.exec_ import guest_folder
 from stackproof.stack import bridge, enter, place, ports, seen, unfit
@@ -236,10 +237,5 @@ def command_inside(stack: StackSpec | BesideSpec, docker: DockerSpec, where: Pla
                 f"{stack.name!r} has no `command`, and neither has its image", hint=f"add it to {stack.source}"
             )
         return own
-    values = {"{python}": docker.python, "{port}": str(docker.port), "{host}": "0.0.0.0"}  # noqa: S104 - inside
-    filled = []
-    for part in stack.command:
-        for template, value in values.items():
-            part = part.replace(template, value)  # noqa: PLW2901 - braces of JSON arguments are no templates
-        filled.append(part)
-    return filled
+    values = {"python": docker.python, "port": str(docker.port), "host": "0.0.0.0"}  # noqa: S104 - inside
+    return [filled(part, values) for part in stack.command]

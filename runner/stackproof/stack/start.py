@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from stackproof.catalog.records import StackMode, StackSpec
+from stackproof.catalog.templates import filled
 from stackproof.errors import StackproofError, StackStartError, UsageError
 from stackproof.evidence import jsonfile
 from stackproof.stack import ports
@@ -209,12 +210,8 @@ def _remote(stack: StackSpec) -> StackHandle:
 
 
 def _command(stack: StackSpec, port: int, python: Path) -> list[str]:
-    values = {"{python}": str(python), "{port}": str(port), "{host}": ports.LOOPBACK}
-    command = []
-    for part in stack.command:
-        for template, value in values.items():
-            part = part.replace(template, value)  # noqa: PLW2901 - str.format would choke on braces of JSON arguments
-        command.append(part)
+    values = {"python": str(python), "port": str(port), "host": ports.LOOPBACK}
+    command = [filled(part, values) for part in stack.command]
     return [sys.executable, "-P", "-m", "stackproof", "exec", "--", *command] if stack.under_exec else command
 
 
