@@ -1,0 +1,45 @@
+"""Text from tests, logs and files for people: nothing that a terminal or a page would act on, and short."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters but tab and line feed, marks that reorder text, and halves of surrogate pairs.
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """The text with what a terminal would act on written as `\\x1b`; CR LF becomes LF."""
+    return _UNSEEN.sub(_escaped, text.replace("\r\n", "\n"))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def one_line(text: str) -> str:
+    """The text on one line."""
+    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def shortened(text: str, width: int) -> str:
+    """At most `width` characters, the cut marked by `…`."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def size(count: int) -> str:
+    """A number of bytes for a person: `812 B`, `1.2 kB`, `3.4 MB`."""
+    if count < 1000:
+        return f"{count} B"
+    number, unit = count / 1000, "kB"
+    for bigger in ("MB", "GB"):
+        if number < 1000:
+            break
+        number, unit = number / 1000, bigger
+    return f"{number:.1f} {unit}"
+
+
+def counted(number: int, what: str, many: str | None = None) -> str:
+    """`1 file`, `2 files`, `1,000 files`."""
+    return f"{number:,} {what if number == 1 else many or what + 's'}"
