@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
@@ -97,4 +97,5 @@ class TurnAborted:
 
 TurnEnd = TurnCompleted | TurnFailed | TurnAborted
 SessionEvent = TurnStarted | TextDelta | MessageAdded | ToolCalled | ToolEnded | TurnEnd
-Emit = Callable[[SessionEvent], None]
+# Returns when there was room for the event.
+Emit = Callable[[SessionEvent], Awaitable[None]]

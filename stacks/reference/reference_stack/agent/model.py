@@ -51,20 +51,26 @@ class TextDelta:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    """A whole message."""
+    """A whole message. `items`: as for `ToolCall`."""
 
     type: ClassVar[str] = "message"
     text: str
+    items: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """The model wants a tool. `arguments` is the text it wrote, which need not be JSON."""
+    """The model wants a tool. `arguments` is the text it wrote, which need not be JSON.
+
+    `items` are what the provider wants to read again, where it sent more than this: its own form of the item, after
+    what it thought before (`reasoning`).
+    """
 
     type: ClassVar[str] = "tool_call"
     call_id: str
     name: str
     arguments: str
+    items: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
