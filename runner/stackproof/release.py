@@ -109,7 +109,7 @@ def _checked(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, 
         yield typecheck.line(typecheck.check(project, rules.typecheck.paths, run_dir))
     if rules.benchmarks:
         gates = {each.name: each.gate for each in rules.benchmarks}
-        yield from benchmark.lines(benchmark.measure(project, run_dir), gates)
+        yield from benchmark.lines(benchmark.measure(project, run_dir, names=gates), gates)
     known, setups = catalog.load(project), {cell.setup for cell in rules.cells}
     names = {name for setup in setups for name in known.setup(setup).all_secrets}
     values = redact.known_values(names, environ)

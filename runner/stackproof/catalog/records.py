@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar, assert_never
 
+from stackproof.catalog.benchmarking import BenchmarkSpec
 from stackproof.catalog.edge import EdgeSpec, RecorderPlace
 from stackproof.catalog.preparing import PrepareSpec
 from stackproof.catalog.runners import RunnerSpec
@@ -175,7 +176,7 @@ class StackSpec:
     `STACKPROOF_…` name -> the stack's own name for it. python: the Python that it needs; None: the one of the run.
     models: what the stack calls the setup's model of a role, with the template {name}. warnings: filters as `python -W`
     takes them, for the process that the stack shares with its tests: its warnings are no errors of theirs.
-    stop_timeout: seconds that its shutdown may take in the process of its tests.
+    stop_timeout: seconds that its shutdown may take in the process of its tests. benchmark: what measures its turns.
     """
 
     name: str
@@ -203,6 +204,7 @@ class StackSpec:
     models: Mapping[ModelRole, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     stop_timeout: float = 10.0
+    benchmark: BenchmarkSpec | None = None
     source: Path
 
 

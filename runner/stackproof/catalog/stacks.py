@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from stackproof.catalog.benchmarking import benchmark
 from stackproof.catalog.edge import RecorderPlace, edge_spec, recorder_place
 from stackproof.catalog.preparing import preparing
 from stackproof.catalog.records import DockerSpec, ModelRole, PythonSpec, ReadinessSpec, StackMode, StackSpec
@@ -44,6 +45,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "models",
         "warnings",
         "stop_timeout",
+        "benchmark",
     )
     place = recorder_place(section)
     spec = StackSpec(
@@ -71,6 +73,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         models=_models(section),
         warnings=section.texts("warnings"),
         stop_timeout=section.seconds("stop_timeout") or 10.0,
+        benchmark=benchmark(section),
         source=path,
     )
     if spec.app is not None and not _PLACE.fullmatch(spec.app):

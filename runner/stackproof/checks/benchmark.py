@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from stackproof import console
+from stackproof.checks import stack_benchmarks
+from stackproof.checks.stack_benchmarks import Measured
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import benchmark, digests, git, jsonfile, machine
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
@@ -27,7 +29,8 @@ def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> i
 
     argv: `--baseline FILE` compares with an older `benchmark.json` (default: ci/baseline.json where there is one). 0
     when no gate of the policy is exceeded, 1 when one is for certain, 7 when nothing was measured. A project without a
-    policy has no gates. `--full` alone measures all that docs/benchmarks.md shows and writes that page, without gates.
+    policy has no gates, and measures the benchmarks of its stacks, or the recorder's own turns where it has none.
+    `--full` alone measures all that docs/benchmarks.md shows and writes that page, without gates.
     """
     if list(argv) == ["--full"]:
         from stackproof.checks import benchmark_full  # noqa: PLC0415 - it loads an SDK
@@ -35,8 +38,9 @@ def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> i
         return benchmark_full.run(project, os.environ)
     baseline = _baseline(project, argv)
     run_dir = new_run_dir(project) if run_dir is None else run_dir
-    facts = measure(project, run_dir)
-    gates = {each.name: each.gate for each in policy.load(project).benchmarks} if _has_policy(project) else {}
+    listed = policy.load(project).benchmarks if _has_policy(project) else ()
+    facts = measure(project, run_dir, names=[each.name for each in listed] or None)
+    gates = {each.name: each.gate for each in listed}
     for text in lines(facts, gates):
         console.out(text)
     if baseline is not None:
@@ -54,19 +58,30 @@ def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> i
     return ExitCode.TESTS if exceeded else ExitCode.PASS
 
 
-def measure(project: Path, run_dir: Path) -> BenchmarkFacts:
-    """Record and replay in a temporary folder, write `run_dir/checks/benchmark.json` and return the facts in it."""
-    measured: tuple[BenchmarkLine, ...] = ()
-    with tempfile.TemporaryDirectory(prefix="stackproof-benchmark-") as folder:
-        problem = _child("record", folder) or _child("replay", folder)
-        if problem is None:
-            measured = tuple(benchmark.lines_of(jsonfile.read(Path(folder) / "turns.json") or {"lines": []}).values())
+def measure(project: Path, run_dir: Path, *, names: Collection[str] | None = None) -> BenchmarkFacts:
+    """Measure in a temporary folder, write `run_dir/checks/benchmark.json` and return the facts in it.
+
+    names: what is wanted; `<stack>:<name>` is of a stack's own benchmark, any other of the recorder's turns. None: the
+    benchmarks of the project's stacks, or the recorder's where they have none.
+    """
+    stacks = stack_benchmarks.wanted(stack_benchmarks.of_project(project), names)
+    found: list[Measured] = []
+    with tempfile.TemporaryDirectory(prefix="stackproof-benchmark-") as temporary:
+        if _wants_turns(names, stacks):
+            found.append(_turns(temporary))
+        for stack in stacks.values():
+            assert stack.benchmark is not None  # noqa: S101 - by `of_project`
+            found.append(
+                stack_benchmarks.measured(
+                    stack, stack.benchmark, project=project, folder=Path(temporary), environ=os.environ
+                )
+            )
     source = git.state(project)
     facts = BenchmarkFacts(
-        lines={line.name: line for line in measured},
+        lines={line.name: line for each in found for line in each.lines},
         machine=machine.fingerprint(),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        problem=problem,
+        problem="; ".join(each.problem for each in found if each.problem is not None) or None,
         commit=source.commit,
         dirty=source.dirty,
         policy=digests.policy(project),
@@ -118,6 +133,18 @@ def _line(line: BenchmarkLine, gate: float | None, width: int) -> str:
     return (
         f"{mark} benchmark {line.name.ljust(width)}  {ratio.estimate:.2f} × floor ({limit}{interval}); {line.words()}"
     )
+
+
+def _wants_turns(names: Collection[str] | None, stacks: Collection[str]) -> bool:
+    return not stacks if names is None else any(stack_benchmarks.SEPARATOR not in name for name in names)
+
+
+def _turns(folder: str) -> Measured:
+    problem = _child("record", folder) or _child("replay", folder)
+    if problem is not None:
+        return Measured(problem=problem)
+    data = jsonfile.read(Path(folder) / "turns.json") or {"lines": []}
+    return Measured(lines=tuple(benchmark.lines_of(data).values()))
 
 
 def _child(what: str, folder: str) -> str | None:
