@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import httpx2
     import openai
 
+    from stackproof.live.opt_in import LiveModel
+
 # A library stack has no address; this one can never be reached by accident (RFC 2606).
 LIBRARY_URL = "http://stack.invalid"
 
@@ -46,6 +48,13 @@ def stack(request: pytest.FixtureRequest) -> StackHandle:
     if start is None:
         pytest.fail("No stack belongs to this run; start it with `stackproof run`, or run pytest with its plugin.")
     return start()
+
+
+@pytest.fixture
+def live_model(request: pytest.FixtureRequest) -> LiveModel:
+    """A model to call for real. Skipped unless the provider's own variable and STACKPROOF_LIVE_MODEL are both set."""
+    model: LiveModel = request.param
+    return model
 
 
 @pytest.fixture(scope="session")

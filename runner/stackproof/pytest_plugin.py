@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from stackproof.faults.claim import ClaimUnderTest
     from stackproof.plugin.session import PluginSession
 
 _SESSION: pytest.StashKey[PluginSession] = pytest.StashKey()
@@ -28,8 +29,17 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Offer the fixtures where they may be needed; in a run, begin at once."""
+    config.addinivalue_line("markers", "claim(name): the claim of claims.yaml that this test serves")
     if _offer(config) and _in_run() and not config.option.collectonly:
         _begin(config)
+
+
+@pytest.fixture
+def claim(request: pytest.FixtureRequest) -> ClaimUnderTest:
+    """The claim that `@pytest.mark.claim("name")` names, to be told what the test observed. Any project has it."""
+    from stackproof.plugin import claiming
+
+    return claiming.of_test(request.node)
 
 
 def _offer(config: pytest.Config) -> bool:
@@ -41,6 +51,14 @@ def _offer(config: pytest.Config) -> bool:
     if not config.pluginmanager.is_registered(fixtures):
         config.pluginmanager.register(fixtures, "stackproof-fixtures")
     return True
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that makes real calls runs once for each model that is asked for, or is skipped with what is missing."""
+    if "live_model" in metafunc.fixturenames and metafunc.config.pluginmanager.has_plugin("stackproof-fixtures"):
+        from stackproof.plugin import live
+
+        live.parametrize(metafunc)
 
 
 @pytest.hookimpl(tryfirst=True)

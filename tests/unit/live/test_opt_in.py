@@ -1,0 +1,104 @@
+"""Two variables ask for real calls: the provider's own, and the one that names the model."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackproof import catalog
+from stackproof.catalog.records import Catalog
+from stackproof.errors import UsageError
+from stackproof.live.opt_in import LiveModel, NotWanted, live_models
+
+KEY = "a-key-that-nobody-may-see"
+
+
+@pytest.fixture(name="known", scope="module")
+def _known(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    return catalog.load(tmp_path_factory.mktemp("project"))
+
+
+def reason(environ: dict[str, str], known: Catalog) -> str:
+    (found,) = live_models(environ, known)
+    assert isinstance(found, NotWanted)
+    return found.reason
+
+
+def test_nothing_set_names_both_variables(known: Catalog) -> None:
+    said = "a real call needs OPENAI_API_KEY and STACKPROOF_LIVE_MODEL; missing: OPENAI_API_KEY, STACKPROOF_LIVE_MODEL"
+    assert reason({}, known) == said
+
+
+def test_a_key_alone_calls_nothing(known: Catalog) -> None:
+    said = "a real call needs OPENAI_API_KEY and STACKPROOF_LIVE_MODEL; missing: STACKPROOF_LIVE_MODEL"
+    assert reason({"OPENAI_API_KEY": KEY}, known) == said
+
+
+def test_a_model_alone_calls_nothing(known: Catalog) -> None:
+    said = "a real call needs ANTHROPIC_API_KEY and STACKPROOF_LIVE_MODEL; missing: ANTHROPIC_API_KEY"
+    assert reason({"STACKPROOF_LIVE_MODEL": "anthropic/claude", "OPENAI_API_KEY": KEY}, known) == said
+
+
+def test_an_empty_key_is_none(known: Catalog) -> None:
+    assert "missing: OPENAI_API_KEY" in reason(
+        {"STACKPROOF_LIVE_MODEL": "openai/gpt-5-mini", "OPENAI_API_KEY": ""}, known
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [
+        ("ollama/smollm2:135m", "OLLAMA_URL"),
+        ("llama-cpp/smollm2:135m", "LLAMA_CPP_URL"),
+        ("vllm/Qwen/Qwen3-0.6B", "VLLM_URL"),
+    ],
+)
+def test_a_provider_without_a_key_is_asked_for_by_its_url(known: Catalog, model: str, variable: str) -> None:
+    said = f"a real call needs {variable} and STACKPROOF_LIVE_MODEL; missing: {variable}"
+    assert reason({"STACKPROOF_LIVE_MODEL": model}, known) == said
+
+
+def test_a_tenants_url_is_needed_beside_its_key(known: Catalog) -> None:
+    environ = {"STACKPROOF_LIVE_MODEL": "azure/gpt", "AZURE_API_KEY": KEY}
+    assert reason(environ, known).endswith("missing: AZURE_API_BASE")
+
+
+def test_both_set_give_the_model_its_setup_and_its_url(known: Catalog) -> None:
+    (found,) = live_models({"STACKPROOF_LIVE_MODEL": "openai/gpt-5-mini", "OPENAI_API_KEY": KEY}, known)
+    assert isinstance(found, LiveModel)
+    assert (found.provider, found.model, found.setup) == ("openai", "gpt-5-mini", "gpt")
+    assert found.url == known.setup("gpt").env["OPENAI_BASE_URL"]
+    assert found.variables["OPENAI_API_KEY"] == KEY
+
+
+def test_a_slash_in_a_models_name_is_its_own(known: Catalog) -> None:
+    (found,) = live_models({"STACKPROOF_LIVE_MODEL": "vllm/Qwen/Qwen3-0.6B", "VLLM_URL": "http://gpu:8000/v1"}, known)
+    assert isinstance(found, LiveModel)
+    assert (found.model, found.url) == ("Qwen/Qwen3-0.6B", "http://gpu:8000/v1")
+
+
+def test_several_models_are_each_asked_for_once(known: Catalog) -> None:
+    environ = {
+        "STACKPROOF_LIVE_MODEL": "openai/a, anthropic/b ,openai/a,",
+        "OPENAI_API_KEY": KEY,
+    }
+    one, other = live_models(environ, known)
+    assert isinstance(one, LiveModel)
+    assert isinstance(other, NotWanted)
+
+
+@pytest.mark.parametrize("word", ["gpt-5", "/gpt-5", "openai/"])
+def test_a_model_without_its_provider_is_refused(known: Catalog, word: str) -> None:
+    with pytest.raises(UsageError, match="STACKPROOF_LIVE_MODEL says") as told:
+        live_models({"STACKPROOF_LIVE_MODEL": word}, known)
+    assert told.value.hint is not None
+    assert "provider/model" in told.value.hint
+
+
+def test_a_provider_that_nobody_knows_is_refused_with_what_may_be_meant(known: Catalog) -> None:
+    with pytest.raises(UsageError, match=r"'opnai', which is in no setup.*'openai'"):
+        live_models({"STACKPROOF_LIVE_MODEL": "opnai/gpt-5", "OPENAI_API_KEY": KEY}, known)
+
+
+def test_what_reports_show_of_it_has_no_key(known: Catalog) -> None:
+    (found,) = live_models({"STACKPROOF_LIVE_MODEL": "openai/gpt-5", "OPENAI_API_KEY": KEY}, known)
+    assert KEY not in f"{found!r} {found}"
