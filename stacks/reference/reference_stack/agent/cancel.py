@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from reference_stack.agent.failures import TurnCancelledError
+
+T = TypeVar("T")
 
 
 class CancelToken:
@@ -43,3 +47,28 @@ class CancelToken:
         await self._set.wait()
         assert self._reason is not None  # noqa: S101 - set before the event is
         return self._reason
+
+
+async def unless_cancelled(work: Coroutine[Any, Any, T], cancel: CancelToken, *, grace: float = 10.0) -> T:
+    """The result of `work`, or TurnCancelledError; then `work` was cancelled, and given `grace` seconds to end.
+
+    What has ended in the moment of the cancellation has ended: its result counts.
+    """
+    if cancel.cancelled:
+        work.close()
+        cancel.check()
+    task = asyncio.ensure_future(work)
+    told = asyncio.ensure_future(cancel.wait())
+    try:
+        await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+    finally:
+        told.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=grace)
+            if task.done() and not task.cancelled():
+                task.exception()  # looked at, so that nobody is told that it was not
+    cancel.check()
+    raise AssertionError("unreachable: one of the two has ended")

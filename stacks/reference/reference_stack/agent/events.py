@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar
+
+from reference_stack.agent.failures import AgentError
+from reference_stack.agent.model import Item
 
 
 class ToolStatus(Enum):
@@ -38,22 +41,24 @@ class TextDelta:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessageAdded:
-    """A whole message is in the history."""
+    """A whole message is in the history. `items`: as in the history, where that is more than the text."""
 
     type: ClassVar[str] = "message"
     turn_id: str
     text: str
+    items: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCalled:
-    """A call is in the history, and open."""
+    """A call is in the history, and open. `items`: as for a message."""
 
     type: ClassVar[str] = "tool_called"
     turn_id: str
     call_id: str
     name: str
     arguments: str
+    items: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,11 +84,12 @@ class TurnCompleted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnFailed:
-    """The turn could not go on."""
+    """The turn could not go on. `error` is what `reason` was taken from, for whoever needs more than a sentence."""
 
     type: ClassVar[str] = "turn_failed"
     turn_id: str
     reason: str
+    error: AgentError | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,10 @@ class TurnCancelledError(AgentError):
     """The turn was cancelled; the text is the reason."""
 
 
+class StepsExhaustedError(AgentError):
+    """The model still wanted tools after as many answers as a turn may have."""
+
+
 class ModelError(AgentError):
     """The model's answer did not come, or not whole. Nothing of it belongs into the history."""
 
@@ -33,11 +37,19 @@ class DamagedStreamError(ModelError):
 
 
 class ProviderEventError(ModelError):
-    """The provider said in the stream that it failed (`error`, `response.failed`, `response.incomplete`)."""
+    """The provider said that it failed (`error`, `response.failed`). `code` is its own word for it."""
 
     def __init__(self, text: str, *, code: str | None = None) -> None:
         super().__init__(text)
         self.code = code
+
+
+class IncompleteAnswerError(ModelError):
+    """The provider said that it stopped before the end (`response.incomplete`). `reason` is its own word for why."""
+
+    def __init__(self, text: str, *, reason: str | None = None) -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 class UnfinishedStreamError(ModelError):

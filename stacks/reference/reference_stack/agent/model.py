@@ -17,11 +17,15 @@ Item = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolSpec:
-    """A tool as the model is told of it. `parameters`: the JSON schema of its arguments."""
+    """A tool as the model is told of it. `parameters`: the JSON schema of its arguments.
+
+    `wire` is the tool in the API's own form, where whoever offers it wrote it down so; it is sent as it is then.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
+    wire: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +95,8 @@ class ModelClient(Protocol):
     def stream(self, request: ModelRequest, cancel: CancelToken) -> AsyncIterator[ModelEvent]:
         """The answer's events; the last one is `Completed`, and nothing follows it.
 
-        The iterator is an asynchronous generator: whoever stops early closes it (`aclose`), which ends the connection.
-        Raises a ModelError where no `Completed` comes, and TurnCancelledError at the first event after a cancellation.
+        Whoever stops early closes the iterator (`aclose`, where it has one), which ends the connection; so does a
+        cancelled task. Raises a ModelError where no `Completed` comes, and TurnCancelledError at the first event after
+        a cancellation.
         """
         ...

@@ -39,3 +39,10 @@ def of_mark(event: TurnStarted | TurnCompleted | TurnFailed | TurnAborted) -> Re
 def items_of(records: Iterable[Record]) -> tuple[Item, ...]:
     """The history that the records keep."""
     return tuple(record["item"] for record in records if record["record"] == "item")
+
+
+class Unwritten:
+    """A rollout that nobody wants to have."""
+
+    async def append(self, *records: Record) -> None:
+        """They are gone."""
