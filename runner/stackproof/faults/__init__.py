@@ -1,0 +1,1 @@
+"""Faults that are injected into what a stack hears from its providers, and claims about what must follow."""
