@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("vcr")
-pytest.importorskip("openai")
+pytest.importorskip("vcr", reason="vcrpy is not installed")
+pytest.importorskip("openai", reason="openai is not installed")
 
 _HERE = Path(__file__).parent
 _TEST = "tests/integration/test_it.py::test_it"

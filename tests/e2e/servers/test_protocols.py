@@ -30,7 +30,7 @@ _ONE = Scope(name=_NAME, test_id=_NAME)
 
 @pytest.mark.parametrize("server", _COMMANDS)
 def test_applications_see_what_is_theirs_and_nothing_of_ours(serve: Serve, server: str) -> None:
-    pytest.importorskip(_NEEDED.get(server, server))
+    pytest.importorskip(_NEEDED.get(server, server), reason=f"{server} is not installed")
     theirs = {
         "x-provider-data": '{"their_key": "k"}',
         "baggage": "user=7,stackproof.scope=a",
@@ -51,8 +51,8 @@ def test_applications_see_what_is_theirs_and_nothing_of_ours(serve: Serve, serve
 def test_calls_that_a_websocket_causes_belong_to_whoever_opened_it(
     serve: Serve, provider: ChatProvider, server: str
 ) -> None:
-    pytest.importorskip(_NEEDED.get(server, server))
-    pytest.importorskip("websockets")  # uvicorn's
+    pytest.importorskip(_NEEDED.get(server, server), reason=f"{server} is not installed")
+    pytest.importorskip("websockets", reason="websockets is not installed")  # uvicorn's
     with serve(Mode.RECORD, *_COMMANDS[server].split()) as served:
         recorded = asyncio.run(_talk(served))
         served.wait_until(lambda: not served.ledger.calls_in_flight(_ONE))
@@ -86,7 +86,7 @@ def test_workers_go_on_where_their_master_was_calling_a_provider_at_the_fork(
     serve: Serve, provider: ChatProvider, worker: str
 ) -> None:
     for name in ("gunicorn", "flask"):
-        pytest.importorskip(name)
+        pytest.importorskip(name, reason=f"{name} is not installed")
     command = f"-m gunicorn -b 127.0.0.1:{{port}} -w 3 -k {worker} --preload wsgi_app:app"
     with serve(Mode.RECORD, *command.split(), environ={"ASK_AT_START": "1"}) as served:
         served.wait_until(lambda: "at the start" in provider.asked)

@@ -45,7 +45,7 @@ def _version(served: Served) -> str | None:
 def test_a_reloaded_application_has_the_recorder_and_the_ids(serve: Serve, way: str) -> None:
     needs, command, app = _WAYS[way]
     for name in needs:
-        pytest.importorskip(name)
+        pytest.importorskip(name, reason=f"{name} is not installed")
     with serve(Mode.RECORD, *command.split()) as served:
         for version in ("first", "second"):
             if version == "second":

@@ -164,7 +164,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     """One of them, where its packages are installed."""
     found = KINDS[request.param]
     for name in found.needs:
-        pytest.importorskip(name)
+        pytest.importorskip(name, reason=f"{name} is not installed")
     return found
 
 
