@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
 BASE = "STACKPROOF_DOCKER_BASE"
+_HERE = Path(__file__).parent
+_TURN = 900.0  # seconds; longer than any of these tests takes, several times over
 
 DOCKERFILE = """\
 ARG BASE
@@ -63,6 +67,28 @@ docker: {{dockerfile: Dockerfile, context: [server.py]}}
 """
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker runs all of these (`--dist loadgroup`), beside others with tests that do not look at the engine."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.xdist_group("docker"))
+
+
+@pytest.fixture(autouse=True)
+def turn() -> Iterator[None]:
+    """These tests count what stands on the engine, so one runs at a time, whichever worker or pytest it belongs to."""
+    with (Path(tempfile.gettempdir()) / f"stackproof-docker-tests-{os.getuid()}.lock").open("w") as file:
+        deadline = time.monotonic() + _TURN
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                assert time.monotonic() < deadline, f"other tests have had the engine for {_TURN} s"
+                time.sleep(0.1)
+        yield
+
+
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Engine]:
     """The engine of this machine."""
@@ -77,14 +103,14 @@ def engine() -> Iterator[Engine]:
 
 
 @pytest.fixture
-def left_on_engine(engine: Engine) -> Callable[[], list[str]]:
+def left_on_engine(engine: Engine, turn: None) -> Callable[[], list[str]]:
     """Names of everything of ours that is on the engine and was not there when the test began."""
     before = {item.id for item in sweep.listed(engine)}
     return lambda: [f"{item.kind} {item.name}" for item in sweep.listed(engine) if item.id not in before]
 
 
 @pytest.fixture(autouse=True)
-def nothing_left(engine: Engine, left_on_engine: Callable[[], list[str]]) -> Iterator[None]:
+def nothing_left(engine: Engine, turn: None, left_on_engine: Callable[[], list[str]]) -> Iterator[None]:
     """Fail a test that leaves something on the engine: containers, networks, volumes, images, layers without a name."""
     kinds = ("volume", "image")
     before = standing.on(engine)
