@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stackproof.catalog.records import ModelRole, StackMode
-from stackproof.stack.handle import STACK_KEY, StackHandle
+from stackproof.plugin.stack_key import STACK_KEY
+from stackproof.stack.handle import StackHandle
 
 if TYPE_CHECKING:
     import anthropic

@@ -17,9 +17,10 @@ from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
 from stackproof.plugin.lacking import Lacking
 from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
+from stackproof.plugin.stack_key import STACK_KEY
 from stackproof.recorder import debug, elsewhere, install, scope
 from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
-from stackproof.stack.handle import STACK_KEY, StackHandle
+from stackproof.stack.handle import StackHandle
 
 # pytest's exit codes for a session that was interrupted or broke (2, 3): what its fixtures asked for is not complete.
 _CUT_SHORT = (int(pytest.ExitCode.INTERRUPTED), int(pytest.ExitCode.INTERNAL_ERROR))

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     # Only named here: a server run never loads the in-process machinery.
     from stackproof.catalog.records import StackMode
@@ -37,7 +35,3 @@ class StackHandle:
 
 OVER = "over"
 """File of a cell's folder: its pytest has nothing more to do with the stack, and is about to end."""
-
-# The pytest plugin keeps a way to the stack here; calling it starts the stack at the first need and gives the same
-# handle ever after.
-STACK_KEY: pytest.StashKey[Callable[[], StackHandle]] = pytest.StashKey()
