@@ -58,7 +58,8 @@ class Rule:
     proves, excludes: what a PASS of this rule says, and what it does not. evidence: files below the run folder.
     again: the command that produces this rule's evidence anew. blocking: False where the policy wants the rule only
     where it is available; then NOT PROVEN is said and does not count. good: the line of a green rule; lead: the line of
-    a failed one, None where the first finding says it all.
+    a failed one, None where the first finding says it all. part_of: the rule whose line speaks for this one, too, while
+    it is green; None where it has a line of its own in any case.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Rule:
     again: str | None = None
     blocking: bool = True
     lead: str | None = None
+    part_of: str | None = None
 
     @property
     def state(self) -> State:
@@ -121,6 +123,11 @@ class Verdict:
     def state(self) -> State:
         """FAIL if anything failed; else NOT PROVEN if anything expected is missing, no rule at all included."""
         return worst(rule.counted for rule in self.rules) if self.rules else State.NOT_PROVEN
+
+    @property
+    def shown(self) -> tuple[Rule, ...]:
+        """The rules that have a line where people look first: not what is green and part of another."""
+        return tuple(rule for rule in self.rules if rule.part_of is None or rule.state is not State.PASS)
 
     @property
     def exit_code(self) -> ExitCode:

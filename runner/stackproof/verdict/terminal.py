@@ -13,11 +13,11 @@ _SHOWN = 5  # findings below a line; verdict.json and verdict.md have them all
 
 def lines(verdict: Verdict, run_dir: str) -> list[str]:
     """All lines; `run_dir` is named as the place of the evidence."""
-    width = max((len(rule.title) for rule in verdict.rules), default=0)
+    width = max((len(rule.title) for rule in verdict.shown), default=0)
     dirty = " with changes" if verdict.dirty else ""
     head = [f"RELEASE VERDICT  {verdict.state.value}", f"commit {short(verdict.commit)}{dirty}{_when(verdict)}"]
     result = ["     ".join(head)]
-    for rule in verdict.rules:
+    for rule in verdict.shown:
         result.append(f"  {mark(rule)} {rule.title.ljust(width)}  {rule.summary}".rstrip())
         result += [f"      {text}" for text in _below(rule)]
     result.append(f"{tally(verdict)}  Evidence {run_dir}")
@@ -39,7 +39,7 @@ def mark(rule: Rule) -> str:
 
 def tally(verdict: Verdict) -> str:
     """`1 failed, 1 not proven.`"""
-    states = [rule.state for rule in verdict.rules]
+    states = [rule.state for rule in verdict.shown]
     words = {State.FAIL: "failed", State.NOT_PROVEN: "not proven", State.PASS: "green"}
     named = [f"{states.count(state)} {word}" for state, word in words.items() if states.count(state)]
     return f"{', '.join(named) or 'no rule'}."
