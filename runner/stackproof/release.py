@@ -47,7 +47,8 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     run_id = new_run_id(project)
     plans = _plans(rules, project, run_id, environ)
     run_dir = plans[0].run_dir
-    shown = None if as_json else console.make(sys.stdout, environ)
+    # With --json nothing but the verdict is printed.
+    shown = Console(quiet=True) if as_json else console.make(sys.stdout, environ)
     stopped = _cells(plans, run_dir, environ, shown)
     if stopped is None:
         _checks(rules, project, run_dir, environ, say=not as_json)
@@ -86,7 +87,7 @@ def _plans(rules: Policy, project: Path, run_id: str, environ: Mapping[str, str]
     return plans
 
 
-def _cells(plans: Sequence[Plan], run_dir: Path, environ: Mapping[str, str], shown: Console | None) -> ExitCode | None:
+def _cells(plans: Sequence[Plan], run_dir: Path, environ: Mapping[str, str], shown: Console) -> ExitCode | None:
     """Run every cell; the signal that ended it, None when none did."""
     planned: list[Any] = []
     for each in plans:
