@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,26 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FolderFacts:
+    """The recordings of one setup. size: bytes of their JSON files. oldest, newest: when they were made, as they say
+    themselves; None where none says it.
+    """
+
+    setup: str
+    files: int = 0
+    size: int = 0
+    oldest: str | None = None
+    newest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RecordingFacts:
     """files: recordings in the folders that the run read. damaged: those that are none, by path. secrets: what looks
-    like one, or is one that this environment knows, as file, place and kind; never the value.
+    like one, or is one that this environment knows, as file, place and kind; never the value. folders: one a setup.
     """
 
     files: int = 0
+    folders: tuple[FolderFacts, ...] = ()
     damaged: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     commit: str | None = None
@@ -31,18 +45,49 @@ def inspect(folder: Path, setups: Iterable[str], *, values: Mapping[str, str] | 
 
     values: secrets by the name of their variable, searched for beside the shapes of keys.
     """
-    files = sorted(path for setup in sorted(set(setups)) for path in (folder / setup).rglob("*.json"))
     damaged: list[str] = []
     secrets: list[str] = []
-    for path in files:
-        name = path.relative_to(folder).as_posix()
-        found, damage = open_one(path)
-        if damage is not None:
-            damaged.append(f"{name}: {damage}")
-        hit = redact.find(found, values or {})
-        if hit is not None:
-            secrets.append(f"{name}: {hit[0]} in {hit[1]}")
-    return RecordingFacts(files=len(files), damaged=tuple(damaged), secrets=tuple(secrets))
+    folders: list[FolderFacts] = []
+    for setup in sorted(set(setups)):
+        files = sorted((folder / setup).rglob("*.json"))
+        made: set[str] = set()
+        for path in files:
+            name = path.relative_to(folder).as_posix()
+            found, damage = open_one(path)
+            if damage is not None:
+                damaged.append(f"{name}: {damage}")
+            hit = redact.find(found, values or {})
+            if hit is not None:
+                secrets.append(f"{name}: {hit[0]} in {hit[1]}")
+            made.update(_made(found))
+        folders.append(
+            FolderFacts(
+                setup=setup,
+                files=len(files),
+                size=sum(_size(path) for path in files),
+                oldest=min(made, default=None),
+                newest=max(made, default=None),
+            )
+        )
+    return RecordingFacts(
+        files=sum(each.files for each in folders),
+        folders=tuple(folders),
+        damaged=tuple(damaged),
+        secrets=tuple(secrets),
+    )
+
+
+def _made(found: recording.Recording | None) -> Iterator[str]:
+    provenance = found.get("provenance") if found else None
+    if isinstance(provenance, dict) and (day := jsonfile.text(provenance, "recorded_at")):
+        yield day
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def open_one(path: Path) -> tuple[recording.Recording | None, str | None]:
@@ -68,11 +113,25 @@ def read(path: Path) -> RecordingFacts | None:
         return None
     return RecordingFacts(
         files=files,
+        folders=tuple(_folders(data.get("folders"))),
         damaged=jsonfile.strings(data, "damaged"),
         secrets=jsonfile.strings(data, "secrets"),
         commit=jsonfile.text(data, "commit"),
         policy=jsonfile.text(data, "policy"),
     )
+
+
+def _folders(items: object) -> Iterator[FolderFacts]:
+    """Runs from before there were any have none."""
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and (setup := jsonfile.text(item, "setup")) is not None:
+            yield FolderFacts(
+                setup=setup,
+                files=jsonfile.number(item, "files") or 0,
+                size=jsonfile.number(item, "size") or 0,
+                oldest=jsonfile.text(item, "oldest"),
+                newest=jsonfile.text(item, "newest"),
+            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

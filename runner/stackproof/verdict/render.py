@@ -1,18 +1,19 @@
-"""The verdict as JSON for machines and Markdown for pages: the same facts in the same order, and no clock."""
+"""The verdict as JSON for machines: docs/schemas/verdict.json says what is in it. No clock: same facts, same bytes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from stackproof.verdict.current import short
+from stackproof.verdict.markdown import to_markdown
 from stackproof.verdict.records import Rule, State, Verdict
-from stackproof.verdict.terminal import mark, tally
+
+__all__ = ["SCHEMA", "to_json", "to_markdown"]
 
 SCHEMA = 1
 
 
 def to_json(verdict: Verdict) -> dict[str, Any]:
-    """What `verdict.json` holds."""
+    """What `verdict.json` holds. A key may be added under the same schema number; none is taken away or changed."""
     return {
         "schema": SCHEMA,
         "kind": "verdict",
@@ -28,35 +29,6 @@ def to_json(verdict: Verdict) -> dict[str, Any]:
         "rules": [_rule(rule) for rule in verdict.rules],
         "again": list(verdict.again),
     }
-
-
-def to_markdown(verdict: Verdict) -> str:
-    """What `verdict.md` holds, and what goes to the CI summary."""
-    dirty = " with changes that are not committed" if verdict.dirty else ""
-    about = f"Commit {short(verdict.commit)}{dirty}, run {verdict.run_id or 'unknown'}, as of {verdict.as_of}."
-    rows = [
-        f"# Release verdict: {verdict.state.value}",
-        "",
-        f"{about} {tally(verdict)}",
-        "",
-        "| | rule | found |",
-        "|---|---|---|",
-        *(f"| {mark(rule)} | {_cell(rule.title)} | {_cell(rule.summary)} |" for rule in verdict.rules),
-        "",
-    ]
-    if verdict.again:
-        rows += ["Again:", "", "```", *verdict.again, "```", ""]
-    rows += ["## Rule by rule", ""]
-    for rule in verdict.rules:
-        rows += [f"### {_inline(rule.title)}: {rule.state.value}", ""]
-        rows += [f"- {_remark(finding.state).lower()}: {_inline(finding.text)}" for finding in rule.findings]
-        rows += [
-            f"- proves: {_inline(rule.proves)}",
-            f"- excludes: {_inline(rule.excludes)}",
-            *([f"- evidence: {', '.join(f'`{name}`' for name in rule.evidence)}"] if rule.evidence else []),
-            "",
-        ]
-    return "\n".join(rows)
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -76,17 +48,3 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _remark(state: State) -> str:
     return "REMARK" if state is State.PASS else state.value
-
-
-def _inline(text: str) -> str:
-    """Text from tests and files as one line that Markdown and HTML leave alone."""
-    escaped = " ".join(text.split()).replace("\\", "\\\\")
-    for character in "`*_[]<>#":
-        escaped = escaped.replace(
-            character, f"\\{character}" if character not in "<>" else f"&{'lg'[character == '>']}t;"
-        )
-    return escaped
-
-
-def _cell(text: str) -> str:
-    return _inline(text).replace("|", "\\|")

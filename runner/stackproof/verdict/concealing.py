@@ -1,0 +1,71 @@
+"""Takes secrets that the run knows, and what looks like one, out of everything that a verdict says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from stackproof.evidence.junit import Case, Report
+from stackproof.recorder import redact
+from stackproof.verdict.records import Finding, Rule, Verdict
+from stackproof.verdict.test_rows import TestRow
+
+
+def conceal_verdict(verdict: Verdict, secrets: Mapping[str, str]) -> Verdict:
+    """The same verdict; `secrets` are values by the name of their variable, as `redact.known_values` gives them."""
+    return replace(verdict, rules=tuple(_rule(rule, secrets) for rule in verdict.rules))
+
+
+def conceal_rows(rows: Iterable[TestRow], secrets: Mapping[str, str]) -> tuple[TestRow, ...]:
+    """The same rows with names and texts concealed."""
+    given = list(rows)
+    told = redact.conceal([[row.name, row.reason, row.text] for row in given], secrets)
+    return tuple(
+        replace(row, name=name, reason=reason, text=text) for row, (name, reason, text) in zip(given, told, strict=True)
+    )
+
+
+def conceal_report(report: Report, secrets: Mapping[str, str]) -> Report:
+    """The same report with its names, messages, texts, outputs and properties concealed."""
+    told = [[case.classname, case.name, case.message, case.text, case.output] for case in report.cases]
+    return replace(
+        report,
+        cases=tuple(
+            _case(case, texts, secrets) for case, texts in zip(report.cases, redact.conceal(told, secrets), strict=True)
+        ),
+        properties=_pairs(report.properties, secrets),
+    )
+
+
+def _case(case: Case, texts: list[str], secrets: Mapping[str, str]) -> Case:
+    classname, name, message, text, output = texts
+    return replace(
+        case,
+        classname=classname,
+        name=name,
+        message=message,
+        text=text,
+        output=output,
+        properties=_pairs(case.properties, secrets),
+    )
+
+
+def _pairs(pairs: tuple[tuple[str, str], ...], secrets: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, redact.conceal(value, secrets)) for name, value in pairs)
+
+
+def _rule(rule: Rule, secrets: Mapping[str, str]) -> Rule:
+    texts = {"title": rule.title, "good": rule.good, "lead": rule.lead, "again": rule.again}
+    findings = [finding.text for finding in rule.findings]
+    told, found = redact.conceal([texts, findings], secrets)
+    return replace(
+        rule,
+        title=told["title"],
+        good=told["good"],
+        lead=told["lead"],
+        again=told["again"],
+        findings=tuple(
+            Finding(state=finding.state, text=text, exit_code=finding.exit_code)
+            for finding, text in zip(rule.findings, found, strict=True)
+        ),
+    )

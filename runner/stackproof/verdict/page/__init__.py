@@ -1,0 +1,1 @@
+"""`verdict.html`: one page with everything in it that asks the network for nothing."""
