@@ -86,6 +86,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
         "policy": "stackproof.cli.policy_cli:policy",
         "recordings": "stackproof.cli.recordings_cli:recordings",
         "stack": "stackproof.cli.stack_cli:stack",
+        "trace": "stackproof.cli.trace_cli:trace",
         "verdict": "stackproof.cli.policy_cli:verdict",
     },
 )
