@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+# json.loads without what it does around it: files of tests have a hundred thousand lines.
+_decode = json.JSONDecoder().raw_decode
+
 
 def write(path: Path, data: Mapping[str, Any]) -> None:
     """Write `data` with a stable key order, under a temporary name first, so that nobody reads half a file."""
@@ -34,18 +37,33 @@ def read(path: Path) -> dict[str, Any] | None:
 def lines(path: Path) -> Iterator[dict[str, Any] | None]:
     """The objects of a JSON-lines file, None for each line that holds none; nothing when there is no file."""
     try:
-        file = path.open("rb")
+        file = path.open(encoding="utf-8", errors="surrogateescape", newline="\n")
     except OSError:
         return
     with file:
         for line in file:
-            if not line.strip():
-                continue
-            try:
-                data = json.loads(line)
-            except (ValueError, RecursionError):
-                data = None
-            yield data if isinstance(data, dict) else None
+            data, end = _scanned(line)
+            if end + 1 == len(line) and line.isascii():  # as we write them: nothing more has to be looked at
+                yield data if isinstance(data, dict) else None
+            elif line.strip():
+                yield _careful(line)
+
+
+def _scanned(line: str) -> tuple[object, int]:
+    """What a line begins with, and where that ends; nothing at 0 where it is no JSON."""
+    try:
+        return _decode(line)
+    except (ValueError, RecursionError):
+        return None, 0
+
+
+def _careful(line: str) -> dict[str, Any] | None:
+    try:
+        # Bytes that are no UTF-8 came in as lone surrogates, which cannot go out again.
+        data = json.loads(line.encode())
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def number(data: Mapping[str, Any], key: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import overload
@@ -36,16 +36,14 @@ class SuiteRows:
     def case(self, key: str, line: int) -> Case:
         """The case under that key."""
         row = self.rows[key]
-        if isinstance(row, Case):
-            return row
+        return row if isinstance(row, Case) else self.passed(key, row, line)
+
+    def passed(self, key: str, seconds: float = UNKNOWN, line: int = 0) -> Case:
+        """The case of that key which passed and said nothing else."""
         classname, _, name = key.partition(_PARTS)
+        known = None if math.isnan(seconds) else seconds
         return Case(
-            suite=self.suite,
-            classname=classname,
-            name=name,
-            outcome=Outcome.PASSED,
-            seconds=None if math.isnan(row) else row,
-            line=line,
+            suite=self.suite, classname=classname, name=name, outcome=Outcome.PASSED, seconds=known, line=line
         )
 
     def fold(self, key: str, case: Case) -> tuple[Case, Case]:
@@ -82,16 +80,6 @@ class Cases(Sequence[Case]):
     def suite(self, name: str) -> SuiteRows:
         """The rows of the suite of that path."""
         return self.suites.get(name) or self.suites.setdefault(name, SuiteRows(suite=name))
-
-    def named(self) -> Mapping[str, str | list[str]]:
-        """By key the suite that has such a case, or the suites where several do."""
-        found: dict[str, str | list[str]] = {}
-        for suite, rows in self.suites.items():
-            for key in rows.rows:
-                before = found.setdefault(key, suite)
-                if before is not suite:
-                    found[key] = [*before, suite] if isinstance(before, list) else [before, suite]
-        return found
 
     @property
     def counts(self) -> Counts:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from stackproof.evidence.junit import Case
+from stackproof.evidence.junit_case import Case
 
 # pytest writes a character that XML cannot hold as #xNN (src/_pytest/junitxml.py, bin_xml_escape).
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\u007e\u0080-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -21,10 +22,22 @@ def _escape(text: str) -> str:
 def junit_key(nodeid: str) -> tuple[str, str]:
     """`a/test_b.py::TestC::test_d[e/f]` -> (`a.test_b.TestC`, `test_d[e/f]`), as pytest's `mangle_test_address`."""
     path, bracket, parameters = nodeid.partition("[")
-    names = path.split("::")
-    names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
-    names[-1] += bracket + parameters
-    return _escape(".".join(names[:-1])), _escape(names[-1])
+    around, _, name = path.rpartition("::")
+    if not around:  # a file by itself: pytest leaves the class name empty
+        return "", _escape(_module(path) + bracket + parameters)
+    name += bracket + parameters
+    return _classname(around), name if name.isascii() and name.isprintable() else _escape(name)
+
+
+@lru_cache(maxsize=4096)
+def _classname(around: str) -> str:
+    """Of a file and its classes; a file has many tests."""
+    module, *classes = around.split("::")
+    return _escape(".".join([_module(module), *classes]))
+
+
+def _module(path: str) -> str:
+    return path.replace("/", ".").removesuffix(".py")
 
 
 def title(case: Case) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +22,7 @@ class Outcome(StrEnum):
     @property
     def severity(self) -> int:
         """0 for the best; a test seen twice has the outcome with the higher number."""
-        return list(Outcome).index(self)
+        return _SEVERITY[self]
 
     @property
     def bad(self) -> bool:
@@ -37,6 +38,9 @@ class Outcome(StrEnum):
     def executed(self) -> bool:
         """Whether the test's body ran and was judged."""
         return self is not Outcome.SKIPPED
+
+
+_SEVERITY = {outcome: number for number, outcome in enumerate(Outcome)}
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
@@ -84,14 +88,14 @@ class Counts:
 
 def count(outcomes: Iterable[Outcome], *, collected: int | None = None) -> Counts:
     """Count outcomes, one per test."""
-    found = list(outcomes)
+    found = Counter(outcomes)
     return Counts(
         collected=collected,
-        passed=found.count(Outcome.PASSED),
-        failed=found.count(Outcome.FAILED),
-        errors=found.count(Outcome.ERROR),
-        skipped=found.count(Outcome.SKIPPED),
-        xfailed=found.count(Outcome.XFAILED),
-        xpassed=found.count(Outcome.XPASSED),
-        flaky=found.count(Outcome.FLAKY),
+        passed=found[Outcome.PASSED],
+        failed=found[Outcome.FAILED],
+        errors=found[Outcome.ERROR],
+        skipped=found[Outcome.SKIPPED],
+        xfailed=found[Outcome.XFAILED],
+        xpassed=found[Outcome.XPASSED],
+        flaky=found[Outcome.FLAKY],
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, KeysView, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Counts, Outcome, count, worst
 
 RERUN = "rerun"
+_LONGEST = 1e9  # seconds; more is no duration
 CALLS = ("replayed", "recorded", "missed", "unused", "live", "refused", "late", "not_promoted")
 
 
@@ -32,12 +34,44 @@ class TestEntry:
     report: tuple[str, str] | None = None
 
 
+class Entries(Mapping[str, TestEntry]):
+    """Tests by node id, kept small: of one that passed at once and said nothing, only its seconds are held."""
+
+    def __init__(self, rows: dict[str, float | TestEntry]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, nodeid: str) -> TestEntry:
+        row = self._rows[nodeid]
+        return row if isinstance(row, TestEntry) else _passed(nodeid, row)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def keys(self) -> KeysView[str]:
+        """The node ids, as quick as a dictionary's."""
+        return self._rows.keys()
+
+    @property
+    def rows(self) -> Mapping[str, float | TestEntry]:
+        """What is held: seconds, NaN where they are unknown, or an entry."""
+        return self._rows
+
+    @classmethod
+    def of(cls, tests: Mapping[str, TestEntry]) -> Entries:
+        """The same tests; `tests` itself where it is such a table already."""
+        return tests if isinstance(tests, cls) else cls(dict(tests))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestLog:
     """The log of a cell. collected: node ids after deselection, None when pytest never said.
 
     calls: provider calls by kind, None when the plugin wrote none. exitstatus: None when the run never finished.
-    damaged: lines that are no events.
+    running: tests that began and have no outcome. last: the one whose outcome came last. damaged: lines that are no
+    events, from `damaged_at` on, which counts from 1.
     """
 
     __test__ = False
@@ -47,48 +81,124 @@ class TestLog:
     tests: Mapping[str, TestEntry] = field(default_factory=dict)
     calls: Mapping[str, Any] | None = None
     exitstatus: int | None = None
+    running: tuple[str, ...] = ()
+    last: str | None = None
     damaged: int = 0
+    damaged_at: int | None = None
 
     @property
     def counts(self) -> Counts:
         """Counts over the folded tests."""
-        return count(
-            (entry.outcome for entry in self.tests.values()),
-            collected=None if self.collected is None else len(self.collected),
-        )
+        rows = Entries.of(self.tests).rows
+        told = [row.outcome for row in rows.values() if isinstance(row, TestEntry)]
+        counted = count(told, collected=None if self.collected is None else len(self.collected))
+        return replace(counted, passed=counted.passed + len(rows) - len(told))
 
 
 def read(path: Path) -> TestLog:
     """Read a log; a line that is no event is counted in `damaged`, never an exception."""
-    collected: tuple[str, ...] | None = None
-    entries: dict[str, TestEntry] = {}
-    reruns: dict[str, int] = {}
-    calls: Mapping[str, Any] | None = None
-    exitstatus: int | None = None
-    damaged = 0
-    for event in jsonfile.lines(path):
-        match event.get("event") if event else None:
-            case "collected" if event:
-                collected = tuple(dict.fromkeys((*(collected or ()), *jsonfile.strings(event, "nodeids"))))
-            case "test" if event and event.get("outcome") == RERUN and (nodeid := jsonfile.text(event, "nodeid")):
-                reruns[nodeid] = reruns.get(nodeid, 0) + 1
-                entries.pop(nodeid, None)  # the attempt that is repeated does not count
-            case "test" if event and (entry := _entry(event)):
-                entries[entry.nodeid] = _both(entries[entry.nodeid], entry) if entry.nodeid in entries else entry
-            case "calls" if event:
-                calls = event
-            case "finished" if event:
-                exitstatus = jsonfile.number(event, "exitstatus")
+    reading = _Reading()
+    for number, event in enumerate(jsonfile.lines(path), 1):
+        if event is None or not reading.take(event):
+            reading.damaged += 1
+            reading.damaged_at = reading.damaged_at or number
+    return reading.log(present=path.is_file())
+
+
+class _Reading:
+    """What a log has said so far."""
+
+    def __init__(self) -> None:
+        self.collected: dict[str, str] | None = None
+        self.rows: dict[str, float | TestEntry] = {}
+        self.running: dict[str, None] = {}
+        self.reruns: dict[str, int] = {}
+        self.calls: Mapping[str, Any] | None = None
+        self.exitstatus: int | None = None
+        self.last: str | None = None
+        self.damaged = 0
+        self.damaged_at: int | None = None
+
+    def take(self, event: dict[str, Any]) -> bool:
+        """Take in one event; whether it is one."""
+        match event.get("event"):
+            case "test":
+                return self._test(event)
+            case "began" if nodeid := jsonfile.text(event, "nodeid"):
+                self.running[nodeid] = None
+            case "collected":
+                names = self.collected if self.collected is not None else {}
+                self.collected = names
+                for name in jsonfile.strings(event, "nodeids"):
+                    names.setdefault(name, name)
+            case "calls":
+                self.calls = event
+            case "finished":
+                self.exitstatus = jsonfile.number(event, "exitstatus")
             case _:
-                damaged += 1
-    return TestLog(
-        present=path.is_file(),
-        collected=collected,
-        tests={nodeid: _rerun(entry, reruns.get(nodeid, 0)) for nodeid, entry in entries.items()},
-        calls=calls,
-        exitstatus=exitstatus,
-        damaged=damaged,
-    )
+                return False
+        return True
+
+    def _test(self, event: dict[str, Any]) -> bool:
+        nodeid = event.get("nodeid")
+        if not isinstance(nodeid, str):
+            return False
+        # One string for each name: a log has it twice and more.
+        nodeid = nodeid if self.collected is None else self.collected.get(nodeid, nodeid)
+        if event.get("outcome") == RERUN:
+            self.reruns[nodeid] = self.reruns.get(nodeid, 0) + 1
+            self.rows.pop(nodeid, None)  # the attempt that is repeated does not count
+            return True
+        row = _row(nodeid, event)
+        if row is None:
+            return False
+        self.last = nodeid
+        self.running.pop(nodeid, None)
+        before = self.rows.get(nodeid)
+        self.rows[nodeid] = row if before is None else _both(_whole(nodeid, before), _whole(nodeid, row))
+        return True
+
+    def log(self, *, present: bool) -> TestLog:
+        """All of it, with reruns told."""
+        for nodeid, number in self.reruns.items():
+            if (row := self.rows.get(nodeid)) is not None:
+                self.rows[nodeid] = _rerun(_whole(nodeid, row), number)
+        return TestLog(
+            present=present,
+            collected=None if self.collected is None else tuple(self.collected),
+            tests=Entries(self.rows),
+            calls=self.calls,
+            exitstatus=self.exitstatus,
+            running=tuple(self.running),
+            last=self.last,
+            damaged=self.damaged,
+            damaged_at=self.damaged_at,
+        )
+
+
+def _row(nodeid: str, event: Mapping[str, Any]) -> float | TestEntry | None:
+    get = event.get
+    plain = get("outcome") == "passed" and get("attempt", 1) == 1
+    if plain and not (get("reason") or get("text") or get("report")):
+        return _seconds(get("duration"))
+    entry = _entry(event)
+    # Reruns may be counted by the attempt alone.
+    return entry if entry is None or entry.attempts == 1 else _rerun(entry, 0)
+
+
+def _passed(nodeid: str, seconds: float) -> TestEntry:
+    return TestEntry(nodeid=nodeid, outcome=Outcome.PASSED, seconds=None if math.isnan(seconds) else seconds)
+
+
+def _whole(nodeid: str, row: float | TestEntry) -> TestEntry:
+    return row if isinstance(row, TestEntry) else _passed(nodeid, row)
+
+
+def _seconds(value: object) -> float:
+    """NaN where it is no duration."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return math.nan
+    return float(value) if 0 <= value <= _LONGEST else math.nan
 
 
 def _entry(event: Mapping[str, Any]) -> TestEntry | None:
@@ -99,13 +209,13 @@ def _entry(event: Mapping[str, Any]) -> TestEntry | None:
         return None
     if nodeid is None:
         return None
-    duration = event.get("duration")
+    duration = _seconds(event.get("duration"))
     return TestEntry(
         nodeid=nodeid,
         outcome=outcome,
         reason=jsonfile.text(event, "reason"),
         text=jsonfile.text(event, "text"),
-        seconds=float(duration) if isinstance(duration, int | float) and not isinstance(duration, bool) else None,
+        seconds=None if math.isnan(duration) else duration,
         attempts=jsonfile.number(event, "attempt") or 1,
         report=_pair(event.get("report")),
     )

@@ -177,7 +177,7 @@ def flaky_rule(allowed: int, tests: Mapping[str, Tests]) -> Rule:
     flaky = [
         f"{fact.name} in {cell}"
         for cell, found in tests.items()
-        for fact in found.facts
+        for fact in found.facts.others
         if fact.outcome is Outcome.FLAKY
     ]
     findings = [remark(text) for text in flaky]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import overload
 
-from stackproof.evidence.junit import Case
+from stackproof.evidence.junit_case import Case
+from stackproof.evidence.junit_cases import Cases, SuiteRows, key_of
 from stackproof.evidence.nodeids import junit_key, title
-from stackproof.evidence.outcomes import Outcome, worst
+from stackproof.evidence.outcomes import Counts, Outcome, count, worst
 from stackproof.evidence.read import CellFacts
-from stackproof.evidence.testlog import TestEntry
+from stackproof.evidence.testlog import Entries, TestEntry
 
 # pytest's report has no word of its own for these, so that both spellings agree.
 _ALIKE = {Outcome.FLAKY: Outcome.PASSED, Outcome.XPASSED: Outcome.PASSED, Outcome.ERROR: Outcome.FAILED}
@@ -26,42 +30,123 @@ class TestFact:
     text: str | None = None
 
 
+class Facts(Sequence[TestFact]):
+    """Tests in their order, kept small: of one that passed and said nothing there is the name alone."""
+
+    def __init__(self, rows: Sequence[str | TestFact]) -> None:
+        self._rows = rows
+
+    @classmethod
+    def of(cls, facts: Sequence[TestFact]) -> Facts:
+        """The same tests; `facts` itself where it is such a list already."""
+        return facts if isinstance(facts, cls) else cls(facts)
+
+    @cached_property
+    def others(self) -> tuple[TestFact, ...]:
+        """Those that did, or said, more than pass."""
+        return tuple(row for row in self._rows if isinstance(row, TestFact))
+
+    @cached_property
+    def plain(self) -> frozenset[str]:
+        """The names of those that passed and said nothing."""
+        return frozenset(row for row in self._rows if isinstance(row, str))
+
+    @cached_property
+    def counts(self) -> Counts:
+        """How many ended in which state."""
+        told = count(fact.outcome for fact in self.others)
+        return replace(told, passed=told.passed + len(self._rows) - len(self.others))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[TestFact]:
+        return (_fact(row) for row in self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> TestFact: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[TestFact]: ...
+
+    def __getitem__(self, index: int | slice) -> TestFact | Sequence[TestFact]:
+        return Facts(self._rows[index]) if isinstance(index, slice) else _fact(self._rows[index])
+
+
+def _fact(row: str | TestFact) -> TestFact:
+    return TestFact(name=row, outcome=Outcome.PASSED) if isinstance(row, str) else row
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tests:
     """All tests of a cell, and the sentences in which the witnesses contradict each other."""
 
-    facts: tuple[TestFact, ...]
+    facts: Facts
     contradictions: tuple[str, ...]
+
+
+NO_TESTS = Tests(facts=Facts(()), contradictions=())
+"""Of a cell that is not there."""
 
 
 def tests_of(cell: CellFacts) -> Tests:
     """Join by name: every test of either witness appears once."""
-    by_key: dict[tuple[str, str], list[Case]] = {}
-    for case in cell.report.cases:
-        by_key.setdefault(case.key, []).append(case)
-    facts: list[TestFact] = []
+    left = _by_key(Cases.of(cell.report.cases))
+    rows: list[str | TestFact] = []
     contradictions: list[str] = []
-    for nodeid, entry in cell.log.tests.items():
-        cases = by_key.pop(entry.report or junit_key(nodeid), [])
-        facts.append(_joined(nodeid, entry, cases))
-        if not cases:
+    for nodeid, entry in Entries.of(cell.log.tests).rows.items():
+        pair = entry.report if isinstance(entry, TestEntry) and entry.report else junit_key(nodeid)
+        found = left.pop(key_of(*pair), None)
+        if isinstance(found, float) and isinstance(entry, float):
+            rows.append(nodeid)  # as nearly all are: both say that it passed, and nothing else
+            continue
+        whole = cell.log.tests[nodeid]
+        cases = _cases(found)
+        rows.append(_joined(nodeid, whole, cases))
+        if found is None:
             contradictions.append(f"{nodeid} is in the log and not in the report")
-        elif not _agree(entry.outcome, (said := worst(case.outcome for case in cases))):
-            contradictions.append(f"{nodeid} is {entry.outcome.value} in the log and {said.value} in the report")
-    for cases in by_key.values():
-        for case in cases:
-            facts.append(
-                TestFact(name=title(case), outcome=case.outcome, reason=case.message or None, text=case.text or None)
-            )
+        elif not _agree(whole.outcome, (said := worst([case.outcome for case in cases] or [Outcome.PASSED]))):
+            contradictions.append(f"{nodeid} is {whole.outcome.value} in the log and {said.value} in the report")
+    for key, found in left.items():
+        for case in _cases(found) or [SuiteRows(suite="").passed(key)]:
+            rows.append(_from_report(case))
             contradictions.append(f"{title(case)} is in the report and not in the log")
-    return Tests(facts=tuple(facts), contradictions=tuple(contradictions))
+    return Tests(facts=Facts(rows), contradictions=tuple(contradictions))
 
 
-def _joined(nodeid: str, entry: TestEntry, cases: list[Case]) -> TestFact:
+_Found = float | Case | list[float | Case]
+
+
+def _by_key(cases: Cases) -> dict[str, _Found]:
+    """What a report has of each name: one row, or several where several suites have such a test."""
+    filled = [suite.rows for suite in cases.suites.values() if suite.rows]
+    found: dict[str, _Found] = dict(filled[0]) if filled else {}
+    for rows in filled[1:]:
+        for key, row in rows.items():
+            before = found.setdefault(key, row)
+            if before is not row:
+                found[key] = [*before, row] if isinstance(before, list) else [before, row]
+    return found
+
+
+def _cases(found: _Found | None) -> list[Case]:
+    """The cases that say more than that they passed."""
+    rows = found if isinstance(found, list) else [found]
+    return [row for row in rows if isinstance(row, Case)]
+
+
+def _joined(nodeid: str, entry: TestEntry, cases: list[Case]) -> str | TestFact:
     outcome = worst((entry.outcome, *(case.outcome for case in cases)))
     message = next((case.message for case in cases if case.message), None)
     text = next((case.text for case in cases if case.text), None)
-    return TestFact(name=nodeid, outcome=outcome, reason=entry.reason or message, text=entry.text or message or text)
+    reason, words = entry.reason or message, entry.text or message or text
+    if outcome is Outcome.PASSED and not reason and not words:
+        return nodeid
+    return TestFact(name=nodeid, outcome=outcome, reason=reason, text=words)
+
+
+def _from_report(case: Case) -> TestFact:
+    return TestFact(name=title(case), outcome=case.outcome, reason=case.message or None, text=case.text or None)
 
 
 def _agree(log: Outcome, report: Outcome) -> bool:
