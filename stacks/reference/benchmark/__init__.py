@@ -1,0 +1,1 @@
+"""What a turn of the agent runtime costs when its model is replayed."""
