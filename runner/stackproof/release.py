@@ -22,7 +22,7 @@ from stackproof.recorder import redact
 from stackproof.recorder.mode import Mode
 from stackproof.run import orchestrate as run
 from stackproof.run.rundir import new_run_id
-from stackproof.verdict import policy, publish, render, terminal
+from stackproof.verdict import github, policy, publish, render, terminal
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Verdict
 from stackproof.verdict.weigh import recording_dir, weigh
@@ -49,25 +49,30 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     run_dir = plans[0].run_dir
     # With --json nothing but the verdict is printed.
     shown = Console(quiet=True) if as_json else console.make(sys.stdout, environ)
-    stopped = _cells(plans, run_dir, environ, shown)
-    if stopped is None:
-        _checks(rules, project, run_dir, environ, say=not as_json)
-    manifest.write(run_dir, run_id=run_id, project=project)
-    verdict = weigh(project, run_dir, environ=environ, today=today)
-    publish.write(run_dir, verdict)
-    publish.summarise(verdict, environ)
-    show(verdict, run_dir, project, as_json=as_json)
-    return int(verdict.exit_code if stopped is None else stopped)
+    say = (lambda _: None) if as_json else console.out
+    with github.fenced(environ, say):
+        stopped = _cells(plans, run_dir, environ, shown)
+        if stopped is None:
+            _checks(rules, project, run_dir, environ, say=not as_json)
+        manifest.write(run_dir, run_id=run_id, project=project)
+        weighed = weigh(project, run_dir, environ=environ, today=today)
+        secrets = _secrets(rules, project, environ)
+        published = publish.write(run_dir, weighed, project=project, environ=environ, secrets=secrets, policy=rules)
+        publish.summarise(published.verdict, environ)
+        show(published.verdict, run_dir, project, as_json=as_json, page=publish.PAGE)
+    for line in publish.annotated(published):
+        say(line)
+    return int(weighed.exit_code if stopped is None else stopped)
 
 
-def show(verdict: Verdict, run_dir: Path, project: Path, *, as_json: bool) -> None:
-    """Print the verdict, as lines or as the content of `verdict.json`."""
+def show(verdict: Verdict, run_dir: Path, project: Path, *, as_json: bool, page: str | None = None) -> None:
+    """Print the verdict, as lines or as the content of `verdict.json`; page: its name, where one was written."""
     if as_json:
         console.out(json.dumps(render.to_json(verdict), indent=2, sort_keys=True, ensure_ascii=False))
         return
     absolute, root = run_dir.absolute(), project.absolute()
     shown = absolute.relative_to(root) if absolute.is_relative_to(root) else absolute
-    for line in terminal.lines(verdict, shown.as_posix()):
+    for line in terminal.lines(verdict, shown.as_posix(), page):
         console.out(line)
 
 
@@ -111,9 +116,14 @@ def _checked(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, 
     if rules.benchmarks:
         gates = {each.name: each.gate for each in rules.benchmarks}
         yield from benchmark.lines(benchmark.measure(project, run_dir, names=gates), gates)
-    known, setups = catalog.load(project), {cell.setup for cell in rules.cells}
-    names = {name for setup in setups for name in known.setup(setup).all_secrets}
-    values = redact.known_values(names, environ)
+    setups, values = {cell.setup for cell in rules.cells}, _secrets(rules, project, environ)
     found = recordings.inspect(recording_dir(project, environ), setups, values=values)
     facts = replace(found, commit=git.state(project).commit, policy=digests.policy(project))
     jsonfile.write(run_dir / "checks/recordings.json", recordings.to_json(facts))
+
+
+def _secrets(rules: Policy, project: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """What no output may show, by the name of its variable: the secrets of the setups that the policy asks for."""
+    known = catalog.load(project)
+    names = {name for cell in rules.cells for name in known.setup(cell.setup).all_secrets}
+    return redact.known_values(names, environ)

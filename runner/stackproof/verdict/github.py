@@ -3,13 +3,15 @@
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands, and the runner's own escapes
 (actions/toolkit, packages/core/src/command.ts). The runner takes a line for a command wherever one starts, blanks
 before it or not, so that text from tests must neither start a line here nor anywhere else in the output of a run:
-`stopped` and `resumed` fence that output.
+`fenced` is for that output.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from stackproof.evidence.typecheck import Message
@@ -44,14 +46,21 @@ def is_wanted(environ: Mapping[str, str]) -> bool:
     return truthy(environ.get("GITHUB_ACTIONS"))
 
 
-def stopped(token: str) -> str:
-    """From this line on the runner obeys no command, until it reads what `resumed` gives for the same token."""
-    return f"::stop-commands::{token}"
+@contextmanager
+def fenced(environ: Mapping[str, str], say: Callable[[str], None]) -> Iterator[None]:
+    """Have the runner obey nothing that is printed inside: names and texts of tests are printed there.
 
-
-def resumed(token: str) -> str:
-    """The runner obeys again."""
-    return f"::{token}::"
+    The word that ends it cannot be guessed. Nothing is said where no runner reads the output.
+    """
+    if not is_wanted(environ):
+        yield
+        return
+    token = secrets.token_hex(16)
+    say(f"::stop-commands::{token}")
+    try:
+        yield
+    finally:
+        say(f"::{token}::")
 
 
 def notes(verdict: Verdict, failures: Sequence[Failure], types: Sequence[Message]) -> list[Annotation]:

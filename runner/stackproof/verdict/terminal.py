@@ -11,8 +11,8 @@ from stackproof.verdict.records import Rule, State, Verdict
 _SHOWN = 5  # findings below a line; verdict.json and verdict.md have them all
 
 
-def lines(verdict: Verdict, run_dir: str) -> list[str]:
-    """All lines; `run_dir` is named as the place of the evidence."""
+def lines(verdict: Verdict, run_dir: str, page: str | None = None) -> list[str]:
+    """All lines; `run_dir` is named as the place of the evidence, and `page` as that of everything on one page."""
     width = max((len(rule.title) for rule in verdict.shown), default=0)
     dirty = " with changes" if verdict.dirty else ""
     head = [f"RELEASE VERDICT  {verdict.state.value}", f"commit {short(verdict.commit)}{dirty}{_when(verdict)}"]
@@ -21,6 +21,8 @@ def lines(verdict: Verdict, run_dir: str) -> list[str]:
         result.append(f"  {mark(rule)} {rule.title.ljust(width)}  {rule.summary}".rstrip())
         result += [f"      {text}" for text in _below(rule)]
     result.append(f"{tally(verdict)}  Evidence {run_dir}")
+    if page is not None:
+        result.append(f"page:  {run_dir}/{page}")
     for index, command in enumerate(verdict.again):
         result.append(f"{'again: ' if index == 0 else '       '}{command}")
     return result
