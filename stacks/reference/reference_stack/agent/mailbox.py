@@ -62,7 +62,7 @@ class Mailbox(Generic[T]):
     async def get(self) -> T:
         """Take the first item, as soon as there is one. Raises MailboxClosedError when none will come."""
         if len(self._items) <= self._getting.promised:
-            if self._closed:
+            if self._closed and not self._items:
                 raise MailboxClosedError("The mailbox is closed and empty.")
             await self._turn(self._getting)
         item = self._items.popleft()
@@ -73,7 +73,7 @@ class Mailbox(Generic[T]):
         """Let nothing in any more. Safe to call again."""
         self._closed = True
         self._putting.dismiss()
-        self._getting.dismiss()
+        self._wake()
 
     async def _turn(self, line: _Line) -> None:
         try:
@@ -86,6 +86,8 @@ class Mailbox(Generic[T]):
     def _wake(self) -> None:
         self._putting.wake(self.capacity - len(self._items))
         self._getting.wake(len(self._items))
+        if self._closed and not self._items:
+            self._getting.dismiss()
 
 
 class _Line:

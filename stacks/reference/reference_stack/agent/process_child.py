@@ -15,6 +15,7 @@ from reference_stack.agent.failures import AgentError
 from reference_stack.agent.process_exit import has_exited
 from reference_stack.agent.process_family import Family
 from reference_stack.agent.process_output import BoundedOutput
+from reference_stack.agent.uninterrupted import in_thread
 
 _KILLED_WITHIN = 5.0
 _READ_WITHIN = 0.5
@@ -66,20 +67,22 @@ class Child:
             self.ending.set_result(ending)
 
     async def start(self, *, environ: Mapping[str, str], cwd: Path | None) -> None:
-        """Start it. Raises ProcessStartError. Not to be interrupted: what is being started could not be ended."""
+        """Start it. Raises ProcessStartError. After a cancellation it may have started all the same: `end` it."""
         async with self._one_at_a_time:
-            self._read_end, write_end = os.pipe()
+            read_end, write_end = os.pipe()
+            os.set_blocking(read_end, False)
             try:
-                self._popen = await asyncio.to_thread(self._started, write_end, dict(environ), cwd)
+                await in_thread(self._start, write_end, environ, cwd)
             except (OSError, ValueError, IndexError) as error:
-                self._close()
+                os.close(read_end)
                 name = self.command[0] if self.command else ""
                 raise ProcessStartError(f"The command {name!r} cannot be started: {error}.") from error
-            finally:
-                os.close(write_end)
-            os.set_blocking(self._read_end, False)
-            asyncio.get_running_loop().add_reader(self._read_end, self._read)
-            self._watch = asyncio.ensure_future(self._until_it_exits(self._popen))
+            except asyncio.CancelledError:
+                os.close(read_end)
+                raise
+            self._read_end = read_end
+            asyncio.get_running_loop().add_reader(read_end, self._read)
+            self._watch = asyncio.ensure_future(self._until_it_exits())
 
     async def end(self, grace: float) -> None:
         """End what is left of it: SIGTERM, `grace` seconds, SIGKILL. `left` has the processes that are still there."""
@@ -89,9 +92,10 @@ class Child:
             family = Family(leader=self._popen.pid, mark=self._mark)
             try:
                 await self._end_family(family, grace)
-                with suppress(TimeoutError):
-                    # What is in the pipe is to be had; whoever holds its other end was not found.
-                    await asyncio.wait_for(self._no_more.wait(), _READ_WITHIN)
+                if self._read_end >= 0:
+                    # What is in the pipe is to be had. Whoever still holds its other end was not found.
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._no_more.wait(), _READ_WITHIN)
             except asyncio.CancelledError:
                 # The event loop itself is going away, and nobody comes after us.
                 family.kill_at_once(_KILLED_WITHIN)
@@ -102,8 +106,9 @@ class Child:
                 self._close()
                 self._popen.poll()
 
-    async def _until_it_exits(self, popen: subprocess.Popen[bytes]) -> None:
-        await has_exited(popen)
+    async def _until_it_exits(self) -> None:
+        if self._popen is not None:
+            await has_exited(self._popen)
         self.settle(Ending.EXITED)
 
     async def _end_family(self, family: Family, grace: float) -> None:
@@ -118,16 +123,19 @@ class Child:
             self.left = await _gone(family, 0.1)
         await asyncio.to_thread(family.reap, found)
 
-    def _started(self, write_end: int, environ: dict[str, str], cwd: Path | None) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            self.command,
-            stdin=subprocess.DEVNULL,
-            stdout=write_end,
-            stderr=subprocess.STDOUT,
-            env=environ,
-            cwd=cwd,
-            start_new_session=True,
-        )
+    def _start(self, write_end: int, environ: Mapping[str, str], cwd: Path | None) -> None:
+        try:
+            self._popen = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=write_end,
+                stderr=subprocess.STDOUT,
+                env=environ,
+                cwd=cwd,
+                start_new_session=True,
+            )
+        finally:
+            os.close(write_end)
 
     def _read(self) -> None:
         try:

@@ -99,7 +99,7 @@ class ProcessManager:
         child = Child(command, mark=mark, output_bytes=limits.output_bytes)
         self._children.add(child)
         try:
-            await uninterrupted(child.start(environ={**self._environ, MARK: mark}, cwd=cwd))
+            await child.start(environ={**self._environ, MARK: mark}, cwd=cwd)
             ending = await _ending(child, limits.seconds, cancel)
         finally:
             await self._end(child, limits.grace)

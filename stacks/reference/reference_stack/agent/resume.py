@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from reference_stack.agent.records import Record, items_of
 from reference_stack.agent.rollout import RolloutWriter
 from reference_stack.agent.rollout_file import RolloutFile
 from reference_stack.agent.rollout_reading import HEADER, ReadRollout, read_rollout
-from reference_stack.agent.uninterrupted import uninterrupted
+from reference_stack.agent.uninterrupted import in_thread
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +46,7 @@ async def open_rollout(path: Path) -> tuple[RolloutWriter, Resumed]:
     """
     file = RolloutFile(path)
     try:
-        found = await uninterrupted(asyncio.to_thread(_opened, file))
+        found = await in_thread(_opened, file)
         writer = RolloutWriter(file, begin=found.lines)
         if not found.lines:
             await writer.append(HEADER)

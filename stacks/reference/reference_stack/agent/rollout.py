@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from reference_stack.agent.failures import AgentError
 from reference_stack.agent.records import Record
-from reference_stack.agent.uninterrupted import uninterrupted
+from reference_stack.agent.uninterrupted import in_thread, uninterrupted
 
 
 class RolloutError(AgentError):
@@ -76,7 +76,7 @@ class RolloutWriter:
             lines = [encoded(number, record) for number, record in enumerate(records, self._next)]
             self._next += len(lines)
             self._unconfirmed += b"".join(lines)
-            await uninterrupted(asyncio.to_thread(self._push))
+            await in_thread(self._push)
 
     async def flush(self) -> None:
         """Try again what waits. Raises RolloutWriteError."""
