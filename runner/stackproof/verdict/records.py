@@ -19,7 +19,10 @@ class State(StrEnum):
     @property
     def severity(self) -> int:
         """0 for the best."""
-        return list(State).index(self)
+        return _SEVERITY[self]
+
+
+_SEVERITY = {state: number for number, state in enumerate(State)}
 
 
 def worst(states: Iterable[State]) -> State:
@@ -92,13 +95,14 @@ class Rule:
     @property
     def summary(self) -> str:
         """One line: `good` when green, `lead` when failed, else the first finding of the worst state."""
-        bad = [finding for finding in self.findings if finding.state is self.state]
-        if self.state is State.PASS:
+        state = self.state  # found anew each time, over findings that may be thousands
+        if state is State.PASS:
             return self.good
-        if self.state is State.FAIL and self.lead is not None:
+        if state is State.FAIL and self.lead is not None:
             return self.lead
+        bad = [finding for finding in self.findings if finding.state is state]
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        said = "not proven: " if self.state is State.NOT_PROVEN else ""
+        said = "not proven: " if state is State.NOT_PROVEN else ""
         return f"{said}{bad[0].text}{more}"
 
 
