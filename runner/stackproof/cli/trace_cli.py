@@ -78,7 +78,10 @@ def check(around: Surroundings, /, *, files: tuple[Path, ...], strict: bool, as_
 @click.option("--drop-torn", is_flag=True, help="Leave out a last line that a killed writer left unfinished.")
 @_json
 def migrate(*, files: tuple[Path, ...], dry_run: bool, drop_torn: bool, as_json: bool) -> int:
-    """Bring traces to the current version of the format, each file as a whole or not at all."""
+    """Bring traces to the current version of the format.
+
+    Each file is replaced as a whole or stays as it is.
+    """
     made: list[Migrated] = []
     refused: list[DamagedTraceError | TraceVersionError] = []
     for path in files:

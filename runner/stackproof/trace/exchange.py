@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,6 +18,8 @@ from stackproof.trace.events import (
     encode,
 )
 from stackproof.trace.fingerprint import FIELDS, fingerprint_of
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 class Why(StrEnum):
@@ -74,7 +77,9 @@ def to_line(value: JsonObject) -> bytes:
 def read_line(line: bytes) -> JsonObject:
     """The object of a line. LineError."""
     try:
-        value = parse(line)
+        value = parse(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise LineError("is no text in UTF-8") from None
     except NotPlainJson as error:
         raise LineError(f"is no JSON: {error}") from None
     if not isinstance(value, dict):
@@ -89,12 +94,14 @@ def from_json(value: JsonObject) -> Exchange:
         raise LineError(f"has no {' and no '.join(lacking)}")
     if more := value.keys() - {"fingerprint", "conversation", "model", "request", "events", "partial"}:
         raise LineError(f"has {', '.join(sorted(more))}, which belongs to no exchange")
+    if _FINGERPRINT.fullmatch(_text(value, "fingerprint")) is None:
+        raise LineError("has a fingerprint that is no SHA-256 in 64 hexadecimal digits")
     events = _events(value["events"])
     why, error = _partial(value.get("partial"))
     if why is None and not _is_complete(events):
         raise LineError("is not marked partial, yet its events do not end with the one `completed`")
     return Exchange(
-        fingerprint=_text(value, "fingerprint"),
+        fingerprint=value["fingerprint"],
         request=_request(value),
         events=events,
         conversation=_text(value, "conversation"),

@@ -78,7 +78,7 @@ def _regular(path: Path, handle: int) -> None:
     if stat.S_ISDIR(mode):
         raise refused(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
     if not stat.S_ISREG(mode):
-        raise TraceFileError(f"{path} is no regular file", hint="a trace is read twice and written at its end")
+        raise TraceFileError(f"{path} is no regular file", hint="a trace is a file that is written at its end")
 
 
 def _lock(path: Path, handle: int, kind: int, ends: float) -> None:

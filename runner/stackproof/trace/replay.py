@@ -48,6 +48,7 @@ class ReplayModelClient:
         ]
         self._whole = [line for line in mine if line.exchange is not None and line.exchange.why is None]
         self._parts = [line for line in mine if line.exchange is not None and line.exchange.why is not None]
+        self._others = {line.exchange.conversation for line in found.lines if line.exchange is not None}
         self._next = 0
         self._failure: TraceError | None = None
 
@@ -110,6 +111,8 @@ class ReplayModelClient:
 
     def _exhausted(self) -> TraceError:
         of = f" of the conversation {self._conversation!r}" if self._conversation else ""
+        if self._others and not self._whole:
+            of += f" (it has {', '.join(sorted(map(repr, self._others)))})"
         return TraceExhaustedError(
             f"{self._path} holds {counted(len(self._whole), 'complete exchange')}{of}, and request "
             f"{len(self._whole) + 1} was sent",

@@ -19,10 +19,12 @@ def lines(contents: Contents, *, number: int | None = None, events: bool = False
     """The file, exchange by exchange, or only the one at line `number`. `events`: each event on a line of its own."""
     if number is None:
         yield heading(contents)
+        yield from ("" for _ in contents.lines[:1])
     for line in contents.lines:
         if number is not None and line.number != number:
             continue
-        yield ""
+        if number is None and line is not contents.lines[0]:
+            yield ""
         if line.exchange is not None:
             yield from _exchange(line.number, line.exchange, events=events)
         elif line.damage is not None:
@@ -57,7 +59,8 @@ def _facts(exchange: Exchange) -> JsonObject:
 
 
 def _exchange(number: int, exchange: Exchange, *, events: bool) -> Iterator[str]:
-    who = "".join(f", {name}" for name in (exchange.conversation, exchange.model) if name)
+    who = f", conversation {exchange.conversation}" if exchange.conversation else ""
+    who += f", model {exchange.model}" if exchange.model else ""
     yield shortened(one_line(f"line {number}{_step(exchange.request)}{who}"), _WIDTH)
     yield _titled("fingerprint", exchange.fingerprint)
     if exchange.request is not None:
