@@ -35,6 +35,11 @@ _EVIDENCE = (
     ("checks/typecheck.json", "typecheck"),
     ("checks/benchmark.json", "benchmark"),
     ("checks/recordings.json", "recordings"),
+    ("checks/claims.json", "claims"),
+    ("checks/claims/observations.jsonl", "observations"),
+    ("checks/claims/tests.jsonl", "tests"),
+    ("checks/claims/junit.xml", "junit"),
+    ("checks/claims/pytest.log", "log"),
 )
 
 
@@ -143,7 +148,7 @@ def _count(path: Path, kind: str) -> int | None:
     match kind:
         case "junit":
             return junit.read(path).counts.total
-        case "tests" | "calls" | "misses":
+        case "tests" | "calls" | "misses" | "observations":
             return sum(1 for _ in jsonfile.lines(path))
         case "typecheck":
             return len((jsonfile.read(path) or {}).get("messages", ()))

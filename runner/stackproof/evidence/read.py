@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import benchmark, jsonfile, junit, manifest, recordings, testlog, typecheck
+from stackproof.evidence import benchmark, claims, jsonfile, junit, manifest, recordings, testlog, typecheck
 from stackproof.evidence.benchmark import BenchmarkFacts
+from stackproof.evidence.claims import ClaimFacts
 from stackproof.evidence.junit import Report
 from stackproof.evidence.manifest import ManifestFacts
 from stackproof.evidence.recordings import Misses, RecordingFacts
@@ -70,6 +71,7 @@ class Evidence:
     typecheck: TypecheckFacts | None = None
     benchmark: BenchmarkFacts | None = None
     recordings: RecordingFacts | None = None
+    claims: ClaimFacts | None = None
 
 
 def read(run_dir: Path) -> Evidence:
@@ -85,6 +87,7 @@ def read(run_dir: Path) -> Evidence:
         typecheck=typecheck.read(run_dir / "checks/typecheck.json"),
         benchmark=benchmark.read(run_dir / "checks/benchmark.json"),
         recordings=recordings.read(run_dir / "checks/recordings.json"),
+        claims=claims.read(run_dir),
     )
 
 

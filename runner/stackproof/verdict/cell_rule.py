@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from stackproof.errors import ExitCode, MissingProgramError, NoEngineError
 from stackproof.evidence.manifest import Damage
-from stackproof.evidence.outcomes import Outcome, count
+from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellError, CellFacts, Evidence
 from stackproof.verdict.current import Current, short
 from stackproof.verdict.expected import Expectation
@@ -50,16 +50,17 @@ def cell_rule(
         findings += _belongs(cell, wanted, policy, evidence, current)
         if twin is not None:
             findings.append(not_proven(f"its report is a copy of that of {twin}; it counts once"))
-        findings += _ended(cell)
+        findings += ended(cell)
         findings += [not_proven(problem.text) for problem in cell.report.problems]
+        findings += [remark(note) for note in cell.report.notes]
         if not cell.report.cases and not cell.report.problems:
             findings.append(not_proven("its report names no test"))
         elif cell.log.present and cell.report.cases:
             findings += [not_proven(text) for text in tests.contradictions]
         findings += _failures(wanted, policy, current, cell, tests)
-        findings += _exit_code(cell, tests)
+        findings += exit_code_fits(cell, tests)
         findings += _executed(wanted, policy, current, cell, tests)
-        findings += _as_expected(wanted.id, current.expected.get(wanted.id), cell, tests)
+        findings += as_expected(wanted.id, current.expected.get(wanted.id), cell, tests)
         findings += _offline(cell)
     absent = cell is None or is_absent(cell)
     return Rule(
@@ -77,16 +78,16 @@ def cell_rule(
 
 
 def _good(tests: Tests) -> str:
-    return f"{count(fact.outcome for fact in tests.facts).words()}, as expected"
+    return f"{tests.facts.counts.words()}, as expected"
 
 
 def _lead(wanted: CellPolicy, policy: Policy, current: Current, tests: Tests) -> str | None:
     bad = [
         fact.name
-        for fact in tests.facts
+        for fact in tests.facts.others
         if fact.outcome.bad and not waiver_for(fact.name, wanted.id, policy.waivers, current.today)
     ]
-    return f"{count(fact.outcome for fact in tests.facts).words()}; first {bad[0]}" if bad else None
+    return f"{tests.facts.counts.words()}; first {bad[0]}" if bad else None
 
 
 def _again(wanted: CellPolicy) -> str:
@@ -162,7 +163,8 @@ def belongs_to_source(commit: str | None, dirty: bool, policy: Policy, current: 
         yield not_proven("its evidence was made with changes that are not committed")
 
 
-def _ended(cell: CellFacts) -> Iterator[Finding]:
+def ended(cell: CellFacts) -> Iterator[Finding]:
+    """Whether a session of tests went to its end, and says so in its log."""
     if cell.signal is not None:
         yield not_proven(f"the run was ended by {cell.signal}")
     if cell.exit_code is None:
@@ -179,25 +181,27 @@ def _ended(cell: CellFacts) -> Iterator[Finding]:
     if cell.log.collected is None:
         yield not_proven(f"{cell.runner} never said which tests it collected")
         return
-    if without := sorted(set(cell.log.collected) - cell.log.tests.keys()):
+    collected = frozenset(cell.log.collected)
+    if without := sorted(collected - cell.log.tests.keys()):
         yield not_proven(f"{len(without)} collected tests have no outcome: {_list(without)}")
-    if beside := sorted(cell.log.tests.keys() - set(cell.log.collected)):
+    if beside := sorted(cell.log.tests.keys() - collected):
         yield not_proven(f"{len(beside)} tests have an outcome and were not collected: {_list(beside)}")
 
 
 def _failures(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
-    for fact in tests.facts:
+    for fact in tests.facts.others:
         if fact.outcome.bad:
             waiver = waiver_for(fact.name, wanted.id, policy.waivers, current.today)
             if waiver is None:
                 code = ExitCode.RECORDINGS if fact.name in cell.misses.tests else ExitCode.TESTS
-                yield failed(f"{fact.name} {_verb(fact)}{_because(fact)}", exit_code=code)
+                yield failed(f"{fact.name} {verb(fact)}{because(fact)}", exit_code=code)
             else:
                 yield remark(f"waived: {fact.name}: {words(waiver)}")
 
 
-def _exit_code(cell: CellFacts, tests: Tests) -> Iterator[Finding]:
-    bad = [fact.name for fact in tests.facts if fact.outcome.bad]
+def exit_code_fits(cell: CellFacts, tests: Tests) -> Iterator[Finding]:
+    """Whether the exit code of a session says what its tests say."""
+    bad = [fact.name for fact in tests.facts.others if fact.outcome.bad]
     match cell.exit_code:
         case None:
             return
@@ -218,14 +222,13 @@ def _executed(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFa
     if not tests.facts:
         yield not_proven("no test ran")
         return
-    executed = [
-        fact
-        for fact in tests.facts
-        if fact.outcome.executed
+    executed = len(tests.facts) > len(tests.facts.others) or any(
+        fact.outcome.executed
         and fact.outcome is not Outcome.XFAILED  # that nothing works, as expected, is no proof that anything does
         and not (fact.outcome.bad and waiver_for(fact.name, wanted.id, policy.waivers, current.today))
-    ]
-    if all(fact.outcome is Outcome.SKIPPED for fact in tests.facts):
+        for fact in tests.facts.others
+    )
+    if tests.facts.counts.skipped == len(tests.facts):
         yield not_proven(f"all {len(tests.facts)} tests were skipped")
     elif not executed:
         yield not_proven("no test passed: every one was skipped, is waived, or failed as expected")
@@ -233,7 +236,8 @@ def _executed(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFa
         yield not_proven("the log names no test")
 
 
-def _as_expected(name: str, expectation: Expectation | None, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
+def as_expected(name: str, expectation: Expectation | None, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
+    """Whether exactly the tests of `ci/expected/<name>.json` ran, and were skipped, as it says."""
     if expectation is None:
         yield not_proven(f"ci/expected/{name}.json does not say which tests must run (stackproof policy update)")
         return
@@ -244,21 +248,23 @@ def _as_expected(name: str, expectation: Expectation | None, cell: CellFacts, te
         yield failed(f"{missing} is expected and was not collected")
     for unexpected in sorted(collected - expectation.nodeids):
         yield failed(f"{unexpected} is not in ci/expected/{name}.json (stackproof policy update)")
-    for fact in tests.facts:
+    for fact in tests.facts.others:
         yield from _skip(fact, expectation)
+    for test in sorted(expectation.skips.keys() & tests.facts.plain):
+        yield remark(f"runs although its skip is expected: {test}")
 
 
 def _skip(fact: TestFact, expectation: Expectation) -> Iterator[Finding]:
     expected = expectation.skips.get(fact.name)
     match fact.outcome:
         case Outcome.SKIPPED if expected is None:
-            yield failed(f"{fact.name} is skipped and was not before{_because(fact)}")
+            yield failed(f"{fact.name} is skipped and was not before{because(fact)}")
         case Outcome.SKIPPED if expected != (fact.reason or ""):
-            yield failed(f"{fact.name} is skipped for another reason{_because(fact)}; expected: {expected}")
+            yield failed(f"{fact.name} is skipped for another reason{because(fact)}; expected: {expected}")
         case Outcome.SKIPPED:
-            yield remark(f"skipped as expected: {fact.name}{_because(fact)}")
+            yield remark(f"skipped as expected: {fact.name}{because(fact)}")
         case Outcome.XFAILED if fact.name not in expectation.xfails:
-            yield failed(f"{fact.name} is newly marked as an expected failure{_because(fact)}")
+            yield failed(f"{fact.name} is newly marked as an expected failure{because(fact)}")
         case Outcome.XPASSED:
             yield remark(f"passes although it is marked as an expected failure: {fact.name}")
         case Outcome.PASSED | Outcome.FLAKY if expected is not None:
@@ -280,11 +286,13 @@ def _offline(cell: CellFacts) -> Iterator[Finding]:
             yield failed(f"{number} {words_} in replay")
 
 
-def _verb(fact: TestFact) -> str:
+def verb(fact: TestFact) -> str:
+    """What a bad test did."""
     return "failed" if fact.outcome is Outcome.FAILED else "ended with an error"
 
 
-def _because(fact: TestFact) -> str:
+def because(fact: TestFact) -> str:
+    """`: why`, from what a test said first; nothing where it said nothing."""
     said = (fact.text if fact.outcome.bad else fact.reason) or fact.reason or ""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     # pytest puts the sentence that matters behind an E.

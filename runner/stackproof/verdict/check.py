@@ -22,15 +22,15 @@ def check(project: Path, catalog: Catalog, today: date) -> list[str]:
         catalog.suite(cell.suite, where=where)
         catalog.setup(cell.setup, where=where)
         catalog.stack(cell.stack.partition(":")[2], where=where)
-    return [*_expected(project, [cell.id for cell in rules.cells]), *_waivers(project, rules, today)]
+    return [*_expected(project, expected.names(rules)), *_waivers(project, rules, today)]
 
 
-def _expected(project: Path, cells: list[str]) -> Iterator[str]:
-    for name in cells:
+def _expected(project: Path, names: list[str]) -> Iterator[str]:
+    for name in names:
         if expected.load(project, name) is None:
             yield f"{expected.FOLDER.as_posix()}/{name}.json is missing: stackproof policy update"
     for path in sorted((project / expected.FOLDER).glob("*.json")):
-        if path.stem not in cells:
+        if path.stem not in names:
             yield f"{expected.FOLDER.as_posix()}/{path.name} belongs to no cell of the policy"
 
 

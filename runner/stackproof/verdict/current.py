@@ -15,7 +15,8 @@ class Current:
 
     today: the day on which waivers are looked at. insist: cells that are wanted only where available are wanted here.
     base: the branch that this one goes to, None when nobody says. policy_changes: policy files that differ from it,
-    None when that is not known. nox: people here start sessions of nox, not our command.
+    None when that is not known. nox: people here start sessions of nox, not our command. claims, claim_tests: digests
+    of the claims file and of the tests that serve its claims.
     """
 
     commit: str | None
@@ -29,6 +30,8 @@ class Current:
     base: str | None = None
     policy_changes: tuple[str, ...] | None = None
     nox: bool = True
+    claims: str | None = None
+    claim_tests: str | None = None
 
 
 def short(commit: str | None) -> str:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.verdict.cell_rule import cell_rule, is_absent
 from stackproof.verdict.check_rules import benchmark_rule, types_rule
+from stackproof.verdict.claims_rule import claim_tests, claims_rules
 from stackproof.verdict.current import Current
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Rule, Verdict
 from stackproof.verdict.run_rules import evidence_rule, flaky_rule, recordings_rule, sealed_rule, source_rule
-from stackproof.verdict.tests_of import Tests, tests_of
+from stackproof.verdict.tests_of import NO_TESTS, tests_of
 from stackproof.verdict.waiving import waivers_rule
 
 
@@ -25,17 +26,19 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     damage = evidence.manifest.damage
     rules: list[Rule] = [source_rule(policy, evidence, current), evidence_rule(wanted, evidence)]
     for cell in policy.cells:
-        joined = tests.get(cell.id, Tests(facts=(), contradictions=()))
+        joined = tests.get(cell.id, NO_TESTS)
         rules.append(
             cell_rule(cell, policy=policy, evidence=evidence, current=current, tests=joined, twin=_twin(cell.id, cells))
         )
     if policy.typecheck is not None:
         rules.append(types_rule(policy.typecheck, evidence.typecheck, policy, current, damage))
     rules += [benchmark_rule(each, evidence.benchmark, policy, current, damage) for each in policy.benchmarks]
+    if policy.claims is not None:
+        rules += claims_rules(policy.claims, policy, evidence, current)
     rules += [
         recordings_rule(policy.recordings, started, evidence),
         sealed_rule(policy.sealed, started),
-        flaky_rule(policy.flaky_allowed, tests),
+        flaky_rule(policy.flaky_allowed, tests, claim_tests(evidence)),
     ]
     if (waivers := waivers_rule(policy.waivers, tests, current.today)) is not None:
         rules.append(waivers)
@@ -53,6 +56,7 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
 
 _COMMANDS = {
     "nox -s integration --": "stackproof run",
+    "nox -s verify_release --": "stackproof verify-release",
     "nox -s verify_release": "stackproof verify-release",
     "nox -s typecheck --": "stackproof typecheck",
     "nox -s benchmark": "stackproof benchmark",

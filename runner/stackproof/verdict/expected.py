@@ -8,8 +8,12 @@ from pathlib import Path
 
 from stackproof.errors import UsageError
 from stackproof.evidence import jsonfile
+from stackproof.verdict.policy import Policy
 
 FOLDER = Path("ci/expected")
+CLAIMS = "claims"
+"""The name of the file that lists the tests of claims; no cell is called so."""
+
 SCHEMA = 1
 
 
@@ -20,6 +24,11 @@ class Expectation:
     nodeids: frozenset[str]
     skips: Mapping[str, str] = field(default_factory=dict)
     xfails: frozenset[str] = frozenset()
+
+
+def names(policy: Policy) -> list[str]:
+    """What a policy expects tests of: each of its cells, and the session of its claims."""
+    return [*(cell.id for cell in policy.cells), *((CLAIMS,) if policy.claims is not None else ())]
 
 
 def load(project: Path, cell: str) -> Expectation | None:

@@ -2,127 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
 from stackproof.catalog.yaml_source import LinedDict, Section, read
+from stackproof.faults import claim_file
+from stackproof.faults.claim_file import Claim
 from stackproof.suggest import did_you_mean
+from stackproof.verdict.policy_records import (
+    CLAIMS_TIMEOUT,
+    BenchmarkPolicy,
+    CellPolicy,
+    ClaimsPolicy,
+    Policy,
+    RecordingsPolicy,
+    Required,
+    SealedRule,
+    SourceRule,
+    TypecheckPolicy,
+    Waiver,
+)
+
+__all__ = [
+    "PATH",
+    "BenchmarkPolicy",
+    "CellPolicy",
+    "ClaimsPolicy",
+    "Policy",
+    "RecordingsPolicy",
+    "Required",
+    "SealedRule",
+    "SourceRule",
+    "TypecheckPolicy",
+    "Waiver",
+    "load",
+]
 
 PATH = Path("ci/release.yaml")
 VERSION = 1
+ALL = "all"
+_SECTIONS = (
+    "version", "cells", "source", "sealed", "recordings", "typecheck", "benchmarks", "claims", "flaky", "waivers",
+)  # fmt: skip
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Required(StrEnum):
-    """Whether a cell may be absent where its stack cannot run (Docker on a laptop)."""
-
-    ALWAYS = "always"
-    WHERE_AVAILABLE = "where-available"
-
-
-class SourceRule(StrEnum):
-    """Which source evidence must belong to."""
-
-    COMMITTED = "committed"
-    ANY = "any"
-
-
-class SealedRule(StrEnum):
-    """Whether the proof that no packet left the machine is insisted on, or said."""
-
-    NAMESPACE = "namespace"
-    SAID = "said"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CellPolicy:
-    """One cell that must have run in replay. `stack` as in `--stack-config`: `server:reference`."""
-
-    suite: str
-    setup: str
-    stack: str
-    required: Required = Required.ALWAYS
-
-    @property
-    def id(self) -> str:
-        """The name of its folder, and of its file below `ci/expected/`."""
-        return f"{self.suite}-{self.setup}-{self.stack.replace(':', '-')}"
-
-    @property
-    def title(self) -> str:
-        """How people read it."""
-        return f"{self.suite} × {self.setup} × {self.stack}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TypecheckPolicy:
-    """paths: what mypy is given. every_file: each Python file below them must be among the checked ones."""
-
-    paths: tuple[str, ...]
-    every_file: bool = True
-    at_least: int | None = None
-    exactly: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BenchmarkPolicy:
-    """gate: how many times its floor a turn may take. samples: pairs that must have been measured."""
-
-    name: str
-    gate: float
-    samples: int = 20
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecordingsPolicy:
-    """How many of each may be, over all cells; None does not look.
-
-    max_age_days: how old a recording may be for `stackproof recordings check`; the verdict does not ask.
-    """
-
-    missed: int = 0
-    unused: int | None = 0
-    damaged: int = 0
-    late: int | None = None
-    not_promoted: int | None = 0
-    max_age_days: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Waiver:
-    """A failing test that is known and borne for a while. `expires` is the last day it holds. cell: None is every."""
-
-    test: str
-    reason: str
-    owner: str
-    expires: date
-    cell: str | None = None
-    line: int = 0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Policy:
-    """The whole file."""
-
-    cells: tuple[CellPolicy, ...]
-    source: SourceRule = SourceRule.COMMITTED
-    sealed: SealedRule = SealedRule.SAID
-    recordings: RecordingsPolicy = RecordingsPolicy()
-    typecheck: TypecheckPolicy | None = None
-    benchmarks: tuple[BenchmarkPolicy, ...] = ()
-    flaky_allowed: int = 0
-    waivers: tuple[Waiver, ...] = ()
-
-
 def load(project: Path) -> Policy:
-    """Read the project's policy; UsageError with file and line for everything that is wrong in it."""
+    """Read the project's policy, and the claims file that it names; UsageError with file and line for everything that
+    is wrong in them.
+    """
     file = read(project / PATH, what="the release policy", shown=PATH.as_posix())
-    file.only("version", "cells", "source", "sealed", "recordings", "typecheck", "benchmarks", "flaky", "waivers")
+    file.only(*_SECTIONS)
     if file.integer("version", minimum=1) != VERSION:
         file.fail(f"the release policy must say 'version: {VERSION}'", key="version")
     cells = tuple(_cell(section) for section in _items(file, "cells", "cell"))
@@ -141,6 +75,7 @@ def load(project: Path) -> Policy:
         recordings=_recordings(file.section("recordings", "'recordings'")),
         typecheck=_typecheck(file.section("typecheck", "'typecheck'")),
         benchmarks=tuple(_benchmarks(file.section("benchmarks", "'benchmarks'"))),
+        claims=_claims(file.section("claims", "'claims'"), project),
         flaky_allowed=(flaky.integer("allowed", minimum=0) or 0) if flaky is not None else 0,
         waivers=tuple(_waiver(section, ids) for section in _items(file, "waivers", "waiver")),
     )
@@ -183,6 +118,42 @@ def _benchmarks(section: Section | None) -> Iterator[BenchmarkPolicy]:
             inner.fail(f"{inner.what} needs a 'gate', a ratio of at least 1", key="gate")
         samples = inner.integer("samples", minimum=6)
         yield BenchmarkPolicy(name=name, gate=float(gate), samples=20 if samples is None else samples)
+
+
+def _claims(section: Section | None, project: Path) -> ClaimsPolicy | None:
+    if section is None:
+        return None
+    section.only("file", "tests", "required", "timeout")
+    file = Path(section.required_text("file"))
+    if not (project / file).is_file():
+        section.fail(f"there is no claims file {file.as_posix()}", key="file")
+    tests = section.texts("tests")
+    if not tests:
+        section.fail("'claims' lacks 'tests', the paths of the tests that serve them", key="tests")
+    for path in tests:
+        if not (project / path.partition("::")[0]).exists():
+            section.fail(f"'tests' of 'claims' names {path}, which does not exist", key="tests")
+    claims = claim_file.load(project, file)
+    timeout = section.seconds("timeout")
+    return ClaimsPolicy(
+        file=file,
+        claims=claims,
+        tests=tests,
+        required=_required(section, claims),
+        timeout=CLAIMS_TIMEOUT if timeout is None else timeout,
+    )
+
+
+def _required(section: Section, claims: Mapping[str, Claim]) -> frozenset[str]:
+    if section.data.get("required", ALL) == ALL:
+        return frozenset(claims)
+    names = section.texts("required") if isinstance(section.data["required"], list) else ()
+    if not names:
+        section.fail("'required' of 'claims' must be 'all' or a list of claims", key="required")
+    for name in names:
+        if name not in claims:
+            section.fail(f"'required' of 'claims' names {name!r}{did_you_mean(name, claims)}", key="required")
+    return frozenset(names)
 
 
 def _recordings(section: Section | None) -> RecordingsPolicy:

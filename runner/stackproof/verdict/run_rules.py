@@ -172,11 +172,11 @@ def sealed_rule(wanted: SealedRule, cells: Mapping[str, CellFacts]) -> Rule:
     )
 
 
-def flaky_rule(allowed: int, tests: Mapping[str, Tests]) -> Rule:
-    """Tests that passed only when they ran again."""
+def flaky_rule(allowed: int, tests: Mapping[str, Tests], of_claims: Tests) -> Rule:
+    """Tests that passed only when they ran again. tests: by cell. of_claims: those that serve claims."""
     flaky = [
         f"{fact.name} in {cell}"
-        for cell, found in tests.items()
+        for cell, found in {**tests, "claims": of_claims}.items()
         for fact in found.facts.others
         if fact.outcome is Outcome.FLAKY
     ]
@@ -190,6 +190,9 @@ def flaky_rule(allowed: int, tests: Mapping[str, Tests]) -> Rule:
         findings=tuple(findings),
         proves="how many tests passed only when they ran again",
         excludes="tests that would waver in another run",
-        evidence=tuple(f"cells/{name}/tests.jsonl" for name in tests),
+        evidence=(
+            *(f"cells/{name}/tests.jsonl" for name in tests),
+            *(("checks/claims/tests.jsonl",) if of_claims.facts else ()),
+        ),
         again=AGAIN,
     )

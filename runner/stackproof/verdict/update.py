@@ -10,6 +10,7 @@ from stackproof.evidence import read as evidence
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellFacts
 from stackproof.verdict import expected, policy
+from stackproof.verdict.claims_rule import as_cell, unable_tests
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.tests_of import tests_of
 
@@ -23,11 +24,16 @@ def update_expected(project: Path, run_dir: Path) -> list[str]:
     such a run did not get to would no longer be expected.
     """
     found = evidence.read(run_dir)
-    wanted = [cell.id for cell in policy.load(project).cells]
+    rules = policy.load(project)
+    wanted = expected.names(rules)
     cells = {name: found.cells[name] for name in wanted if name in found.cells}
+    unable: frozenset[str] = frozenset()
+    if rules.claims is not None and found.claims is not None and found.claims.only is None:
+        cells[expected.CLAIMS] = as_cell(found.claims)
+        unable = unable_tests(found.claims, rules.claims.claims)
     if not cells:
         raise NotProvenError(f"{run_dir.name} holds no cell of the policy", hint=f"the policy has {', '.join(wanted)}")
-    new = {name: _expectation(cell) for name, cell in cells.items()}
+    new = {name: _expectation(cell, unable) for name, cell in cells.items()}
     lines: list[str] = []
     for name, expectation in new.items():
         lines += _changes(name, expected.load(project, name), expectation)
@@ -38,14 +44,15 @@ def update_expected(project: Path, run_dir: Path) -> list[str]:
     return lines + [f"{name}: no cell of the policy, its file can go" for name in stale]
 
 
-def _expectation(cell: CellFacts) -> Expectation:
+def _expectation(cell: CellFacts, unable: frozenset[str]) -> Expectation:
+    """unable: tests of claims that the machine of the run cannot serve; elsewhere they run, so no skip is expected."""
     if cell.log.collected is None or cell.log.exitstatus is None or cell.report.problems:
         raise NotProvenError(f"{cell.id} did not run to its end, so nobody knows which tests it has")
     if without := sorted(set(cell.log.collected) - cell.log.tests.keys()):
         raise NotProvenError(f"{cell.id}: {len(without)} collected tests have no outcome, as {without[0]}")
     if not cell.log.collected:
         raise NotProvenError(f"{cell.id} collected no test")
-    facts = tests_of(cell).facts
+    facts = [fact for fact in tests_of(cell).facts if fact.name not in unable]
     return Expectation(
         nodeids=frozenset(cell.log.collected),
         skips={fact.name: fact.reason or "" for fact in facts if fact.outcome is Outcome.SKIPPED},

@@ -44,12 +44,19 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
             cell.id: digests.suite(project, suites[cell.suite].roots) for cell in rules.cells if cell.suite in suites
         },
         recordings={cell.id: digests.recordings(folder, cell.setup) for cell in rules.cells},
-        expected={cell.id: expected.load(project, cell.id) for cell in rules.cells},
+        expected={name: expected.load(project, name) for name in expected.names(rules)},
         insist=truthy(environ.get("CI")),
         base=base,
-        policy_changes=git.changed(project, base, (digests.POLICY, digests.EXPECTED)) if base else None,
+        policy_changes=git.changed(project, base, _policy_files(rules)) if base else None,
         nox=(project / "noxfile.py").is_file(),
+        claims=digests.file(project / rules.claims.file) if rules.claims else None,
+        claim_tests=digests.suite(project, rules.claims.tests) if rules.claims else None,
     )
+
+
+def _policy_files(rules: Policy) -> tuple[Path, ...]:
+    """What says what is expected, the claims among it."""
+    return (digests.POLICY, digests.EXPECTED, *((rules.claims.file,) if rules.claims else ()))
 
 
 def _base(environ: Mapping[str, str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,8 @@ def cells(project: Project, monkeypatch: pytest.MonkeyPatch) -> Cells:
     made = Cells(project)
     monkeypatch.setattr(run, "execute", made.execute)
 
-    def measure(folder: Path, run_dir: Path) -> BenchmarkFacts:
+    def measure(folder: Path, run_dir: Path, *, names: Iterable[str]) -> BenchmarkFacts:
+        assert list(names) == ["turns"]
         aside = project.run()
         aside.checks()
         (run_dir / "checks").mkdir(exist_ok=True)

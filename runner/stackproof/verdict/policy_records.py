@@ -1,0 +1,128 @@
+"""What a release policy asks for, as frozen records; `policy.load` reads them from `ci/release.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+
+from stackproof.faults.claim_file import Claim
+
+CLAIMS_TIMEOUT = 600.0  # seconds
+
+
+class Required(StrEnum):
+    """Whether a cell may be absent where its stack cannot run (Docker on a laptop)."""
+
+    ALWAYS = "always"
+    WHERE_AVAILABLE = "where-available"
+
+
+class SourceRule(StrEnum):
+    """Which source evidence must belong to."""
+
+    COMMITTED = "committed"
+    ANY = "any"
+
+
+class SealedRule(StrEnum):
+    """Whether the proof that no packet left the machine is insisted on, or said."""
+
+    NAMESPACE = "namespace"
+    SAID = "said"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellPolicy:
+    """One cell that must have run in replay. `stack` as in `--stack-config`: `server:reference`."""
+
+    suite: str
+    setup: str
+    stack: str
+    required: Required = Required.ALWAYS
+
+    @property
+    def id(self) -> str:
+        """The name of its folder, and of its file below `ci/expected/`."""
+        return f"{self.suite}-{self.setup}-{self.stack.replace(':', '-')}"
+
+    @property
+    def title(self) -> str:
+        """How people read it."""
+        return f"{self.suite} × {self.setup} × {self.stack}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TypecheckPolicy:
+    """paths: what mypy is given. every_file: each Python file below them must be among the checked ones."""
+
+    paths: tuple[str, ...]
+    every_file: bool = True
+    at_least: int | None = None
+    exactly: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchmarkPolicy:
+    """gate: how many times its floor a turn may take. samples: pairs that must have been measured."""
+
+    name: str
+    gate: float
+    samples: int = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClaimsPolicy:
+    """file: the claims file. claims: what it says. tests: paths whose tests serve them. required: the names of those
+    that must be proven; the others are said. timeout: seconds for all the tests.
+    """
+
+    file: Path
+    claims: Mapping[str, Claim]
+    tests: tuple[str, ...]
+    required: frozenset[str]
+    timeout: float = CLAIMS_TIMEOUT
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordingsPolicy:
+    """How many of each may be, over all cells; None does not look.
+
+    max_age_days: how old a recording may be for `stackproof recordings check`; the verdict does not ask.
+    """
+
+    missed: int = 0
+    unused: int | None = 0
+    damaged: int = 0
+    late: int | None = None
+    not_promoted: int | None = 0
+    max_age_days: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiver:
+    """A failing test that is known and borne for a while. `expires` is the last day it holds. cell: None is every."""
+
+    test: str
+    reason: str
+    owner: str
+    expires: date
+    cell: str | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """The whole file."""
+
+    cells: tuple[CellPolicy, ...]
+    source: SourceRule = SourceRule.COMMITTED
+    sealed: SealedRule = SealedRule.SAID
+    recordings: RecordingsPolicy = RecordingsPolicy()
+    typecheck: TypecheckPolicy | None = None
+    benchmarks: tuple[BenchmarkPolicy, ...] = ()
+    claims: ClaimsPolicy | None = None
+    flaky_allowed: int = 0
+    waivers: tuple[Waiver, ...] = ()
