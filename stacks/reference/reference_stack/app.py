@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,6 +16,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from reference_stack import files, interactions, late_routes, responses, vector_stores
+from reference_stack.agent.hosted import DEFAULT, hosted
+from reference_stack.agent.processes import ProcessManager
 from reference_stack.answers import Dialect, RefusedError, error_body
 from reference_stack.asked import Handler, answering, body_of, provider_of
 from reference_stack.clients import Clients, HttpClientFactory, opened
@@ -23,6 +26,7 @@ from reference_stack.late_routes import imported
 from reference_stack.models import list_models
 from reference_stack.providers import configured, search_of
 from reference_stack.relay import relay
+from reference_stack.rollouts import Rollouts
 from reference_stack.store import location
 from reference_stack.store import opened as opened_store
 
@@ -75,11 +79,13 @@ def create_app(environ: Mapping[str, str] | None = None, http_client: HttpClient
     """The ASGI application.
 
     `environ` (default: the process's) says which providers there are, who searches the web, where state is kept
-    (POSTGRES_HOST and so on, or REFERENCE_DB) and whose embeddings vector stores use when they are not told
-    (REFERENCE_EMBEDDING_MODEL).
+    (POSTGRES_HOST and so on, or REFERENCE_DB), whose embeddings vector stores use when they are not told
+    (REFERENCE_EMBEDDING_MODEL), which tools it hosts (REFERENCE_HOSTED_TOOLS, a file) and where turns are written down
+    (REFERENCE_ROLLOUTS, a folder).
     """
     values = os.environ if environ is None else environ
     providers = configured(values)
+    rollouts = values.get("REFERENCE_ROLLOUTS")
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -88,12 +94,17 @@ def create_app(environ: Mapping[str, str] | None = None, http_client: HttpClient
             opened_store(location(values)) as store,
             AsyncExitStack() as stack,
         ):
+            # Programs of hosted tools get no variable that may hold a key.
+            processes = ProcessManager({"PATH": values.get("PATH", os.defpath), "LANG": "C.UTF-8"})
+            stack.push_async_callback(processes.aclose)
             yield {
                 "clients": clients,
                 "late": LateClients(stack, http_client),
                 "search": search_of(values),
                 "store": store,
                 "embedding_model": values.get("REFERENCE_EMBEDDING_MODEL"),
+                "hosted": hosted(Path(values.get("REFERENCE_HOSTED_TOOLS", DEFAULT)), processes),
+                "rollouts": Rollouts(folder=Path(rollouts) if rollouts else None),
             }
 
     routes = [Route("/v1/health", _health), Route("/v1/models", list_models)]

@@ -22,6 +22,9 @@ class Kind(Enum):
     FILE_SEARCH_CALL = "fs_"
     WEB_SEARCH_CALL = "ws_"
     COMPLETION = "chatcmpl-"
+    TURN = "turn_"
+    FUNCTION_CALL = "fc_"
+    HOSTED_CALL = "mcp_"
 
 
 _override: Override | None = None

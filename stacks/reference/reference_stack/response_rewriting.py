@@ -21,13 +21,14 @@ _FINAL = ("response.completed", "response.incomplete", "response.failed")
 class Own:
     """The gateway's part in one response.
 
-    asked: the caller's request. sent: the provider's. turns: the conversation up to the answer. input_items: as they
-    are listed. searches: the items that stand before the model's.
+    asked: the caller's request. sent: the provider's. turns: the conversation up to the answer. new: how many of them
+    this request brings. input_items: as they are listed. searches: the items that stand before the model's.
     """
 
     asked: dict[str, Any]
     sent: dict[str, Any]
     turns: list[dict[str, Any]]
+    new: int
     input_items: list[dict[str, Any]]
     response_id: str
     searches: list[dict[str, Any]]
@@ -42,7 +43,7 @@ class Own:
         if not isinstance(response, dict) or "output" not in response:
             return content
         shown = self._shown(response)
-        await self._keep(response, shown)
+        await self.keep(shown, [*self.turns, *response.get("output", [])])
         return json.dumps(shown).encode()
 
     async def pieces(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -65,13 +66,19 @@ class Own:
         if isinstance(response, dict):
             told["response"] = self._shown(response, searched=event["type"] in _FINAL)
             if event["type"] in _FINAL:
-                await self._keep(response, told["response"])
+                await self.keep(told["response"], [*self.turns, *response.get("output", [])])
         if event.get("type") == "response.created":
-            return [told, *self._searching()]
+            return [told, *self.searching()]
         return [told]
 
-    def _searching(self) -> Iterator[dict[str, Any]]:
-        for index, item in enumerate(map(self._item, self.searches)):
+    @property
+    def found(self) -> list[dict[str, Any]]:
+        """The items of the searches, as the caller sees them."""
+        return [self._item(item) for item in self.searches]
+
+    def searching(self) -> Iterator[dict[str, Any]]:
+        """The events of the searches."""
+        for index, item in enumerate(self.found):
             place = {"output_index": index, "item_id": item["id"]}
             begun = {**_without_finds(item), "status": "in_progress"}
             yield {"type": "response.output_item.added", "output_index": index, "item": begun}
@@ -85,7 +92,7 @@ class Own:
 
     def _shown(self, response: dict[str, Any], *, searched: bool = True) -> dict[str, Any]:
         """The response as the caller sees it."""
-        before = [self._item(item) for item in self.searches] if searched else []
+        before = self.found if searched else []
         shown = {
             **response,
             "id": self.response_id,
@@ -99,10 +106,10 @@ class Own:
                 shown[name] = self.asked[name]
         return shown
 
-    async def _keep(self, response: dict[str, Any], shown: dict[str, Any]) -> None:
+    async def keep(self, shown: dict[str, Any], turns: list[dict[str, Any]]) -> None:
+        """Store the response as it was shown, and the conversation with it, if that was asked for."""
         if self.asked.get("store") is not True:
             return
-        turns = [*self.turns, *response.get("output", [])]
         value = {"response": shown, "input": self.input_items, "turns": turns}
         await self.store.put(Table.RESPONSE, self.response_id, value)
 

@@ -1,7 +1,8 @@
 """`/v1/responses`: passed on as they are, unless the gateway has a part in them.
 
 It has one in what is to be stored, in what goes on from a stored response, in `file_search`, which it does itself, and
-in `web_search` where it can search the web; where it cannot, that is the provider's.
+in `web_search` where it can search the web; where it cannot, that is the provider's. A request with functions, or with
+tools that the gateway hosts, is a turn of its agent runtime.
 Unlike OpenAI's API it stores a response only when it is told to (`store: true`), and it keeps it from the provider
 (`store: false`), which would otherwise store it too.
 """
@@ -22,6 +23,8 @@ from reference_stack.ids import Kind, new_id
 from reference_stack.late_routes import imported
 from reference_stack.relay import relay
 from reference_stack.response_rewriting import Own
+from reference_stack.responses_tools import offered
+from reference_stack.responses_turn import answer
 from reference_stack.searching import Searched
 from reference_stack.store import Table
 
@@ -32,7 +35,10 @@ async def create(request: Request) -> Response:
     """Ask a model."""
     body = await body_of(request, ("model",))
     provider, clients, model = provider_of(request, body["model"])
-    own = await _own(request, body) if _is_ours(request, body) else None
+    offer = offered(request.state.hosted, _tools(request, body), body.get("tool_choice"))
+    own = await _own(request, body) if offer or _is_ours(request, body) else None
+    if own is not None and offer is not None:
+        return await answer(request, own, offer)
     sent = {**(body if own is None else own.sent), "model": model}
     named: dict[str, Any] = {"model": sent.pop("model")}
     if isinstance(sent.get("stream"), bool):
@@ -78,6 +84,12 @@ def _searches(request: Request, body: dict[str, Any]) -> list[dict[str, Any]]:
     return [tool for tool in found if isinstance(tool, dict) and _kind(tool.get("type")) in kinds]
 
 
+def _tools(request: Request, body: dict[str, Any]) -> Any:
+    """The tools that are left when the searches are done."""
+    ours = _searches(request, body)
+    return [tool for tool in body["tools"] if tool not in ours] if ours else body.get("tools")
+
+
 def _kind(name: Any) -> Any:
     # `web_search_preview` and versions with a date are the same tool.
     return WEB if isinstance(name, str) and name.startswith(WEB) else name
@@ -103,6 +115,7 @@ async def _own(request: Request, body: dict[str, Any]) -> Own:
         asked=body,
         sent=_sent(body, turns, ours),
         turns=turns,
+        new=len(items) + len(found),
         input_items=[{"id": new_id(Kind.MESSAGE), **_listed(item)} for item in items] if body.get("store") else [],
         response_id=new_id(Kind.RESPONSE),
         searches=[each.item for each in searches],

@@ -42,7 +42,7 @@ class Provider:
             data = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(vectors)]
             return httpx2.Response(200, json={"object": "list", "model": "e", "data": data})
         self.asked.append(body)
-        response = {"id": "resp_provider", "object": "response", "model": "m", "output": [], "unknown": [1.0]}
+        response = {"id": "resp_provider", "object": "response", "status": "completed", "model": "m", "output": [], "unknown": [1.0]}
         whole = {**response, "output": [MESSAGE]}
         if not body.get("stream"):
             return httpx2.Response(200, json=whole)
@@ -163,7 +163,7 @@ def test_a_search_is_read_by_the_model_as_a_tools_result(client: httpx2.Client, 
     assert "tool_choice" not in asked
     assert "include" not in asked
     search, message = told["output"]
-    assert message == MESSAGE
+    assert message["content"] == MESSAGE["content"]
     assert [one["text"] for one in search["results"]] == ["Ada grows pears."]
     assert told["tools"] == tools, "the caller's own"
 

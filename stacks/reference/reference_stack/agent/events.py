@@ -32,11 +32,15 @@ class TurnStarted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextDelta:
-    """A piece of a message that is being written; nothing of it is in the history yet."""
+    """A piece of a message that is being written; nothing of it is in the history yet.
+
+    part: which message of this answer it is, from 0.
+    """
 
     type: ClassVar[str] = "text_delta"
     turn_id: str
     text: str
+    part: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

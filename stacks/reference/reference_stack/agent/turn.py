@@ -183,7 +183,8 @@ class _Turn:
                     raise DamagedStreamError("The model's answer went on after its end.")
                 match event:
                     case ModelTextDelta():
-                        self.outbox.note(TextDelta(turn_id=self.turn_id, text=event.text))
+                        part = sum(isinstance(other, Message) for other in found)
+                        self.outbox.note(TextDelta(turn_id=self.turn_id, text=event.text, part=part))
                         await self.outbox.tell()
                     case Message() | ToolCall():
                         found.append(event)
