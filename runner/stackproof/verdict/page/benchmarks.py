@@ -8,7 +8,7 @@ from typing import Any
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
 from stackproof.evidence.statistics import median, nearest_rank
 from stackproof.verdict.page import plot
-from stackproof.verdict.page.words import anchor, duration, kind
+from stackproof.verdict.page.words import anchor, duration, kind, moment
 from stackproof.verdict.records import Rule, Verdict
 
 _LINES = 12
@@ -23,7 +23,7 @@ def of(facts: BenchmarkFacts | None, verdict: Verdict, gates: Mapping[str, float
     return {
         "lines": [_line(line, rules.get(line.name), gates.get(line.name)) for line in lines],
         "machine": facts.machine.words(),
-        "date": facts.date,
+        "date": moment(facts.date) or facts.date,
         "problem": facts.problem or "",
     }
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from stackproof.plaintext import counted
 from stackproof.verdict.current import short
-from stackproof.verdict.page.words import anchor, kind, lasting
+from stackproof.verdict.page.words import anchor, kind, lasting, moment
 from stackproof.verdict.records import Rule, State, Verdict
 
 _REASONS = 6
@@ -15,21 +14,24 @@ _REASONS = 6
 
 def of(verdict: Verdict) -> dict[str, Any]:
     """State, one sentence, the reasons with links to their rules, and what was weighed."""
+    reasons = _reasons(verdict)
+    # What need not run here need not be run again either.
+    again = list(verdict.again) if reasons else []
     return {
         "state": verdict.state.value,
         "kind": kind(verdict.state),
         "sentence": _sentence(verdict),
-        "reasons": _reasons(verdict)[:_REASONS],
-        "more_reasons": max(0, len(_reasons(verdict)) - _REASONS),
-        "again": list(verdict.again)[:_REASONS],
-        "more_again": max(0, len(verdict.again) - _REASONS),
+        "reasons": reasons[:_REASONS],
+        "more_reasons": max(0, len(reasons) - _REASONS),
+        "again": again[:_REASONS],
+        "more_again": max(0, len(again) - _REASONS),
         "commit": verdict.commit or "",
         "short": short(verdict.commit),
         "dirty": verdict.dirty,
         "run": verdict.run_id or "unknown",
         "policy": (verdict.policy or "")[:12],
         "as_of": verdict.as_of,
-        "when": _when(verdict.started),
+        "when": moment(verdict.started),
         "took": lasting(verdict.started, verdict.stopped),
         "exit_code": int(verdict.exit_code),
     }
@@ -39,10 +41,10 @@ def _sentence(verdict: Verdict) -> str:
     counts = {state: sum(rule.counted is state for rule in verdict.rules) for state in State}
     absent = sum(rule.counted is not rule.state for rule in verdict.rules)
     beside = f" {counted(absent, 'rule')} could not be tried here and need not be." if absent else ""
-    total = counted(len(verdict.rules), "rule")
     match verdict.state:
         case State.PASS:
-            return f"All {total} that count are green: this commit may be released.{beside}"
+            green = counted(len(verdict.rules) - absent, "rule")
+            return f"{green} asked, and all are green: this commit may be released.{beside}"
         case State.NOT_PROVEN:
             some = counted(counts[State.NOT_PROVEN], "rule")
             return f"Nothing failed, but {some} of {len(verdict.rules)} could not be proven.{beside}"
@@ -66,10 +68,3 @@ def _reasons(verdict: Verdict) -> list[dict[str, Any]]:
         }
         for (_, summary), same in sorted(alike.items(), key=lambda item: item[0][0])
     ]
-
-
-def _when(moment: str | None) -> str:
-    try:
-        return f"{datetime.fromisoformat(moment or ''):%Y-%m-%d %H:%M} UTC"
-    except ValueError:
-        return ""

@@ -10,12 +10,15 @@ from stackproof.verdict.terminal import mark
 
 _FINDINGS = 100  # of one rule; verdict.json has them all
 _CLAIM = "claim"
+_OPEN = 6  # of the rules that could not be proven; failed ones are always open
 
 
 def of(verdict: Verdict) -> list[dict[str, Any]]:
-    """Every rule, those that need attention first."""
+    """Every rule, those that need attention first, and open unless they are many."""
+    few = sum(rule.counted is State.NOT_PROVEN for rule in verdict.rules) <= _OPEN
     return [
-        _rule(rule) for rule in sorted(verdict.rules, key=lambda rule: (-rule.counted.severity, -rule.state.severity))
+        {**_rule(rule), "open": rule.counted is State.FAIL or (few and rule.counted is State.NOT_PROVEN)}
+        for rule in sorted(verdict.rules, key=lambda rule: (-rule.counted.severity, -rule.state.severity))
     ]
 
 
@@ -47,5 +50,4 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "evidence": list(rule.evidence)[:12],
         "more_evidence": max(0, len(rule.evidence) - 12),
         "again": rule.again or "",
-        "open": rule.counted is not State.PASS,
     }

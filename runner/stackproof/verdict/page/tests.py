@@ -13,7 +13,7 @@ _IN_FULL = 100
 _TAIL = 8_000  # characters of a failure: its end says what went wrong
 _MISS = 6_000
 _NAMES = 50
-_SLOWEST = 15
+_SLOWEST = 12
 _CODES = {
     Outcome.PASSED: "p",
     Outcome.FAILED: "f",

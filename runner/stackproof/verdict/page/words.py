@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from stackproof.verdict.records import State
 
@@ -41,11 +41,21 @@ def lasting(first: str | None, last: str | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`0.4 ms`, `81 ms`, `3.4 s`, `2 min 41 s`."""
-    if seconds < 0.01:
+    """`12.4 ms`, `181 ms`, `3.4 s`, `2 min 41 s`."""
+    if seconds < 0.09995:
         return f"{seconds * 1000:.1f} ms"
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     return f"{round(seconds) // 60} min {round(seconds) % 60} s"
+
+
+def moment(text: str | None) -> str:
+    """`2026-12-01 10:22 UTC` of a moment in ISO format; nothing of what is none."""
+    try:
+        when = datetime.fromisoformat(text or "")
+    except ValueError:
+        return ""
+    aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+    return f"{aware.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
