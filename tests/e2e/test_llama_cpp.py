@@ -19,9 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from stackproof.catalog.catalog import builtin_folder
 from stackproof.catalog.records import ServiceSpec
-from stackproof.catalog.services import load_service
 from stackproof.stack import service as services
 
 TEXT, TOOLS = "smollm2:135m", "stackproof-scripted-tools"
@@ -67,19 +65,6 @@ class Provider:
             return Answer(status=answer.status, headers=names, text=answer.read().decode())
 
 
-@pytest.fixture(scope="module")
-def spec() -> ServiceSpec:
-    path = builtin_folder() / "llama-cpp" / "service.yaml"
-    spec = load_service(path, shown="service.yaml")
-    if "llama-cpp" not in os.environ.get("STACKPROOF_REQUIRE", ""):
-        cache = services.cache_folder(os.environ) / spec.name
-        assert spec.requirements is not None
-        environment = cache / services._digest(spec.requirements) / "venv"
-        if not environment.exists() or len(list(cache.glob("data/models/*.gguf"))) < 2:
-            pytest.skip("llama-cpp is not in the cache; STACKPROOF_REQUIRE=llama-cpp fetches and runs it")
-    return spec
-
-
 @contextlib.contextmanager
 def started(spec: ServiceSpec, folder: Path, **variables: str) -> Iterator[Provider]:
     with services.run(
@@ -94,8 +79,8 @@ def started(spec: ServiceSpec, folder: Path, **variables: str) -> Iterator[Provi
 
 
 @pytest.fixture(scope="module")
-def provider(spec: ServiceSpec, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
-    with started(spec, tmp_path_factory.mktemp("llama-cpp")) as provider:
+def provider(llama_cpp: ServiceSpec, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
+    with started(llama_cpp, tmp_path_factory.mktemp("llama-cpp")) as provider:
         yield provider
 
 
@@ -243,10 +228,10 @@ def test_caller_who_leaves_a_stream_does_not_keep_the_slot_busy(provider: Provid
 
 
 def test_answers_are_the_same_after_a_restart_and_a_wrong_key_is_refused(
-    spec: ServiceSpec, provider: Provider, tmp_path: Path
+    llama_cpp: ServiceSpec, provider: Provider, tmp_path: Path
 ) -> None:
     text, vector = said(chat(provider)), vectors(provider, "one")
-    with started(spec, tmp_path, LLAMA_API_KEY="right-key-for-a-test") as locked:
+    with started(llama_cpp, tmp_path, LLAMA_API_KEY="right-key-for-a-test") as locked:
         for model in (TEXT, TOOLS, "nobody"):
             body = {"model": model, "messages": QUESTION, "max_tokens": 2}
             for headers in ({}, {"Authorization": "Bearer wrong"}):
@@ -261,8 +246,8 @@ def test_answers_are_the_same_after_a_restart_and_a_wrong_key_is_refused(
     assert "right-key" not in locked.running.log.read_text(encoding="utf-8", errors="replace")
 
 
-def test_service_ends_within_two_seconds_of_work_and_leaves_no_process(spec: ServiceSpec, tmp_path: Path) -> None:
-    with started(spec, tmp_path) as provider:
+def test_service_ends_within_two_seconds_of_work_and_leaves_no_process(llama_cpp: ServiceSpec, tmp_path: Path) -> None:
+    with started(llama_cpp, tmp_path) as provider:
         group = provider.running.pid
         assert group is not None
         assert len(processes(group)) >= 3  # it and its two servers

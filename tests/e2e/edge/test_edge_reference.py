@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -11,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from stackproof.catalog.catalog import builtin_folder
-from stackproof.catalog.services import load_service
-from stackproof.stack import service as services
+from stackproof.catalog.records import ServiceSpec
 
 ROOT = Path(__file__).parents[3]
 STACK = f"""
@@ -61,16 +58,9 @@ def test_what_is_committed_replays_at_the_edge_as_in_process(copy: Any) -> None:
     assert calls(outside, "unused") == calls(inside, "unused")
 
 
-def _needs_llama_cpp() -> None:
-    path = builtin_folder() / "llama-cpp" / "service.yaml"
-    digest = services._digest(load_service(path, shown="service.yaml").requirements)  # type: ignore[arg-type]
-    ready = services.cache_folder(os.environ) / "llama-cpp" / digest / "venv"
-    if not ready.exists() and "llama-cpp" not in os.environ.get("STACKPROOF_REQUIRE", ""):
-        pytest.skip("llama-cpp is not installed in the cache")
-
-
-def test_real_answers_recorded_at_the_edge_replay_in_process_and_the_other_way_round(copy: Any) -> None:
-    _needs_llama_cpp()
+def test_real_answers_recorded_at_the_edge_replay_in_process_and_the_other_way_round(
+    copy: Any, llama_cpp: ServiceSpec
+) -> None:
     shutil.rmtree(copy.root / "recordings")
     words = ("--suite", "base", "--setup", "llama-cpp", "--file", "tests/integration/base/test_chat_stream.py")
     for records, replays in (("at-edge", "reference"), ("reference", "at-edge")):

@@ -1,0 +1,53 @@
+"""A turn of the agent runtime with a real model. It asks for the end of the protocol, and nothing of the wording.
+
+Skipped unless the provider's own variable (its key, or its URL where it takes none) and STACKPROOF_LIVE_MODEL are set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from reference_stack.agent.approval import AllowAll
+from reference_stack.agent.cancel import CancelToken
+from reference_stack.agent.events import SessionEvent, TurnCompleted
+from reference_stack.agent.items import user_message
+from reference_stack.agent.records import Unwritten
+from reference_stack.agent.responses_client import ResponsesClient
+from reference_stack.agent.session import Session
+from reference_stack.agent.tools import ToolRegistry
+from reference_stack.agent.turn import TurnSettings, run_turn
+from reference_stack.clients import opened
+from reference_stack.providers import configured
+from stackproof.live.opt_in import LiveModel
+
+DEADLINE = 120.0
+
+
+def test_a_turn_is_completed(live_model: LiveModel) -> None:
+    told: list[SessionEvent] = []
+
+    async def emit(event: SessionEvent) -> None:
+        told.append(event)
+
+    async def turn() -> None:
+        providers = [each for each in configured(live_model.variables) if each.name == live_model.provider]
+        async with asyncio.timeout(DEADLINE), opened(providers, None) as clients:
+            end = await run_turn(
+                Session("live"),
+                [user_message("Say one word.")],
+                turn_id="live-1",
+                settings=TurnSettings(model=live_model.model, options={"max_output_tokens": 512}),
+                model=ResponsesClient(clients[live_model.provider].openai, provider=live_model.provider),
+                plan=ToolRegistry().plan(),
+                approval=AllowAll(),
+                rollout=Unwritten(),
+                emit=emit,
+                cancel=CancelToken(),
+            )
+        assert isinstance(end, TurnCompleted), end
+
+    asyncio.run(turn())
+    assert told[0].type == "turn_started"
+    ends = [event.type for event in told if event.type in ("turn_completed", "turn_failed", "turn_aborted")]
+    assert ends == ["turn_completed"]
+    assert told[-1].type == "turn_completed"
