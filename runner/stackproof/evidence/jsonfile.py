@@ -36,25 +36,30 @@ def read(path: Path) -> dict[str, Any] | None:
 
 def lines(path: Path) -> Iterator[dict[str, Any] | None]:
     """The objects of a JSON-lines file, None for each line that holds none; nothing when there is no file."""
+    return (parsed(line) for line in texts(path))
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The lines of a file that are not empty, for `parsed`; nothing when there is no file."""
     try:
         file = path.open(encoding="utf-8", errors="surrogateescape", newline="\n")
     except OSError:
         return
     with file:
         for line in file:
-            data, end = _scanned(line)
-            if end + 1 == len(line) and line.isascii():  # as we write them: nothing more has to be looked at
-                yield data if isinstance(data, dict) else None
-            elif line.strip():
-                yield _careful(line)
+            if not line.isspace():
+                yield line
 
 
-def _scanned(line: str) -> tuple[object, int]:
-    """What a line begins with, and where that ends; nothing at 0 where it is no JSON."""
+def parsed(line: str) -> dict[str, Any] | None:
+    """The object in a line, None where it holds none."""
     try:
-        return _decode(line)
+        data, end = _decode(line)
     except (ValueError, RecursionError):
-        return None, 0
+        data, end = None, 0
+    if end + 1 == len(line) and line.isascii():  # as we write them: nothing more has to be looked at
+        return data if isinstance(data, dict) else None
+    return _careful(line)
 
 
 def _careful(line: str) -> dict[str, Any] | None:

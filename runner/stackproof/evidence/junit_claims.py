@@ -15,10 +15,13 @@ def seconds(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        value = float(text.strip().replace(",", ""))
+        value = float(text)
     except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
+        try:
+            value = float(text.replace(",", ""))
+        except ValueError:
+            return None
+    return value if 0 <= value < math.inf else None
 
 
 @dataclass(kw_only=True, slots=True)

@@ -40,6 +40,9 @@ class Reader:
         self._give = give
         self._suites: list[SuiteSeen] = []
         self._rows = SuiteRows(suite="")
+        self._kept_rows, self._keep_line = self._rows.rows, self._rows.lines.append
+        self._plain = 0  # cases of the suite that passed and said nothing, and are not counted in it yet
+        self._told = give is not None  # whether the case says more
         self._case: dict[str, str] | None = None
         self._line = 0
         self._marks: list[tuple[str, Mapping[str, str]]] = []
@@ -89,7 +92,10 @@ class Reader:
         raise RefusedError("entity declaration")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if tag != "testcase" and ":" in tag:
+        if tag == "testcase" and self.begun and self._case is None:
+            self._case, self._line = attributes, self._parser.CurrentLineNumber
+            return
+        if ":" in tag:
             tag = tag.rpartition(":")[2]
         if self.root is None:
             self.root = tag
@@ -101,27 +107,46 @@ class Reader:
             self._open(attributes)
         elif tag == "property":
             pair = (attributes.get("name", ""), attributes.get("value", ""))
-            (self.properties if self._case is None else self._case_properties).append(pair)
+            if self._case is None:
+                self.properties.append(pair)
+            else:
+                self._case_properties.append(pair)
+                self._told = True
         elif tag in _OUTPUTS:
             self._listen("output" if self._case is not None else "")
         elif self._case is not None and tag != "properties":
-            self._marks.append((tag, attributes))
-            self._listen("text")
+            self._mark(tag, attributes)
         elif tag in ("failure", "error") and self._suites:
             # No case has it, and yet something broke: it becomes a case of its own.
             self._suites[-1].outside += 1
             self._suites[-1].written -= 1
             self._case, self._outside = {"classname": self._suites[-1].path, "name": OUTSIDE}, tag
             self._line = self._parser.CurrentLineNumber
-            self._marks.append((tag, attributes))
-            self._listen("text")
+            self._mark(tag, attributes)
+
+    def _mark(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._marks.append((tag, attributes))
+        self._told = True
+        self._listen("text")
 
     def _open(self, attributes: dict[str, str]) -> None:
         self.begun = True
         name = attributes.get("name", "")
         path = " / ".join(filter(None, (self._suites[-1].path if self._suites else "", name)))
+        self._settle()
         self._suites.append(SuiteSeen(path=path, claims=attributes, line=self._parser.CurrentLineNumber))
+        self._enter(path)
+
+    def _enter(self, path: str) -> None:
+        """What follows belongs to that suite."""
         self._rows = self.cases.suite(path)
+        self._kept_rows, self._keep_line = self._rows.rows, self._rows.lines.append
+
+    def _settle(self) -> None:
+        """Count the cases that passed and said nothing in their suite."""
+        if self._suites:
+            self._suites[-1].written += self._plain
+        self._plain = 0
 
     def _listen(self, inside: str) -> None:
         """Keep the text that follows, or none: each piece of it costs a call."""
@@ -130,45 +155,49 @@ class Reader:
 
     def _data(self, text: str) -> None:
         if self._kept < TEXT_LIMIT:
+            self._told = True
             self._texts.setdefault(self._inside, []).append(text[: TEXT_LIMIT - self._kept])
             self._kept += len(text)
 
     def _end(self, tag: str) -> None:
+        case = self._case
+        if tag == "testcase" and case is not None:
+            if self._told or not _SAID_IN.isdisjoint(case):
+                self._close(case)
+                return
+            get = case.get
+            key = f"{get('classname', '')}\0{get('name', '')}"
+            if key in self._kept_rows:
+                self._close(case)
+                return
+            time = seconds(get("time"))
+            self._kept_rows[key] = UNKNOWN if time is None else time
+            self._keep_line(self._line)
+            self._plain += 1
+            self._case = None
+            return
         if self._inside:
             self._listen("")
-        if tag == "testcase":
-            if self._case is not None:
-                self._close(self._case)
-            return
         tag = tag.rpartition(":")[2]
-        if tag in ("testcase", self._outside):
-            if self._case is not None:
-                self._close(self._case)
+        if case is not None and tag in ("testcase", self._outside):
+            self._close(case)
         elif tag in _SUITES and self._suites:
+            self._settle()
             seen = self._suites.pop()
             self.problems += [Problem(kind=ProblemKind.COUNTS, text=words) for words in seen.disagreements()]
             if self._suites:
                 seen.into(self._suites[-1])
-            self._rows = self.cases.suite(self._suites[-1].path if self._suites else "")
+            self._enter(self._suites[-1].path if self._suites else "")
 
     def _close(self, attributes: dict[str, str]) -> None:
         """A case has ended."""
         self._case, self._outside = None, ""
-        if self._suites:
-            self._suites[-1].written += 1
-        plain = not (self._marks or self._texts or self._case_properties) and _SAID_IN.isdisjoint(attributes)
-        if plain and self._give is None:
-            key = f"{attributes.get('classname', '')}\0{attributes.get('name', '')}"
-            rows = self._rows
-            if key not in rows.rows:
-                time = seconds(attributes.get("time"))
-                rows.rows[key] = UNKNOWN if time is None else time
-                rows.lines.append(self._line)
-                return
         case = self._finished(attributes)
         if self._suites:
+            self._suites[-1].written += 1
             self._count(self._suites[-1])
         self._marks, self._case_properties, self._texts, self._kept = [], [], {}, 0
+        self._told = self._give is not None
         if self._give is not None:
             self._give(case)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,11 +96,26 @@ class TestLog:
         return replace(counted, passed=counted.passed + len(rows) - len(told))
 
 
+# A test that passed at once and said nothing, exactly as the plugin writes it (plugin/journal.py): nearly all lines.
+# Any other way to write the same is read as JSON.
+_PLAIN = re.compile(
+    r'\{"event": "test", "nodeid": "([ !#-\[\]-~]+)", "outcome": "passed", "duration": ([0-9]{1,9}\.[0-9]+), '
+    r'"reason": null, "text": null, "attempt": 1\}\n'
+)
+
+
 def read(path: Path) -> TestLog:
     """Read a log; a line that is no event is counted in `damaged`, never an exception."""
     reading = _Reading()
-    for number, event in enumerate(jsonfile.lines(path), 1):
-        if event is None or not reading.take(event):
+    plain, rows, running = _PLAIN.fullmatch, reading.rows, reading.running
+    for number, line in enumerate(jsonfile.texts(path), 1):
+        if (found := plain(line)) is not None and (nodeid := found[1]) not in rows:
+            if reading.collected is not None:  # one string for each name: a log has it twice and more
+                nodeid = reading.collected.get(nodeid, nodeid)
+            rows[nodeid] = float(found[2])
+            running.pop(nodeid, None)
+            reading.last = nodeid
+        elif (event := jsonfile.parsed(line)) is None or not reading.take(event):
             reading.damaged += 1
             reading.damaged_at = reading.damaged_at or number
     return reading.log(present=path.is_file())
@@ -143,19 +159,20 @@ class _Reading:
         nodeid = event.get("nodeid")
         if not isinstance(nodeid, str):
             return False
-        # One string for each name: a log has it twice and more.
         nodeid = nodeid if self.collected is None else self.collected.get(nodeid, nodeid)
         if event.get("outcome") == RERUN:
             self.reruns[nodeid] = self.reruns.get(nodeid, 0) + 1
             self.rows.pop(nodeid, None)  # the attempt that is repeated does not count
             return True
-        row = _row(nodeid, event)
-        if row is None:
+        entry = _entry(event)
+        if entry is None:
             return False
+        if entry.attempts > 1:  # reruns may be told by the attempt alone
+            entry = _rerun(entry, 0)
         self.last = nodeid
         self.running.pop(nodeid, None)
         before = self.rows.get(nodeid)
-        self.rows[nodeid] = row if before is None else _both(_whole(nodeid, before), _whole(nodeid, row))
+        self.rows[nodeid] = _small(entry) if before is None else _both(_whole(nodeid, before), entry)
         return True
 
     def log(self, *, present: bool) -> TestLog:
@@ -176,14 +193,10 @@ class _Reading:
         )
 
 
-def _row(nodeid: str, event: Mapping[str, Any]) -> float | TestEntry | None:
-    get = event.get
-    plain = get("outcome") == "passed" and get("attempt", 1) == 1
-    if plain and not (get("reason") or get("text") or get("report")):
-        return _seconds(get("duration"))
-    entry = _entry(event)
-    # Reruns may be counted by the attempt alone.
-    return entry if entry is None or entry.attempts == 1 else _rerun(entry, 0)
+def _small(entry: TestEntry) -> float | TestEntry:
+    """The seconds alone of a test that says nothing else."""
+    seconds = math.nan if entry.seconds is None else entry.seconds
+    return seconds if entry == _passed(entry.nodeid, seconds) else entry
 
 
 def _passed(nodeid: str, seconds: float) -> TestEntry:
