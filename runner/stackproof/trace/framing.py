@@ -73,6 +73,9 @@ class _Compressed:
         torn = raw[end:]
         if not torn.startswith(_MAGIC[: len(torn)]):
             raise DamagedTraceError(self._path, f"is not zstd at byte {end}")
+        if _MAGIC in torn[len(_MAGIC) :]:
+            # A killed writer leaves nothing behind the frame that it tore: whole frames there must not be dropped.
+            raise DamagedTraceError(self._path, f"has a damaged zstd frame at byte {end}")
         return b"".join(contents), len(torn)
 
     def _frames(self, raw: bytes) -> Iterator[tuple[bytes, int]]:
@@ -85,7 +88,7 @@ class _Compressed:
                 try:
                     pieces.append(undo.decompress(chunk))
                 except self._zstd.ZstdError as error:
-                    what = "is not zstd" if start == 0 and not raw.startswith(_MAGIC) else "has a damaged zstd frame"
+                    what = "has a damaged zstd frame" if raw.startswith(_MAGIC, start) else "is not zstd"
                     raise DamagedTraceError(self._path, f"{what} at byte {start}: {error}") from None
                 at += len(chunk)
             if not undo.eof:

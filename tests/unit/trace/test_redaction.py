@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.unit.trace.conftest import ANSWER, Scripted, Talk
 
 from stackproof.trace import (
     Completed,
@@ -18,7 +19,6 @@ from stackproof.trace import (
     ToolCall,
     TraceMismatchError,
 )
-from tests.unit.trace.conftest import ANSWER, Scripted, Talk
 
 SECRET = "correct-horse-battery"
 SECRETS = {"WEATHER_TOKEN": SECRET, "EMPTY_ONE": "", "SHORT": "abc"}
@@ -52,7 +52,7 @@ def test_a_key_is_hidden_that_lies_in_several_pieces_of_text(
         whole = f"Use {KEY} well."
         pieces = [TextDelta(text=whole[at : at + cut]) for at in range(0, len(whole), cut)]
         path.unlink(missing_ok=True)
-        answer = (*pieces[:1], ANSWER[2], *pieces[1:], Completed())
+        answer: tuple[ModelEvent, ...] = (*pieces[:1], ANSWER[2], *pieces[1:], Completed())
         talk.say(RecordingModelClient(Scripted(answers=(answer,)), path), "x")
         got = talk.say(ReplayModelClient(path), "x")
         assert "".join(event.text for event in got if isinstance(event, TextDelta)) == "Use *** well."
@@ -63,7 +63,7 @@ def test_a_key_is_hidden_that_lies_in_several_pieces_of_text(
 
 def test_text_beside_the_secret_keeps_its_pieces(path: Path, talk: Talk) -> None:
     texts = ["One ", "two sk-abcdefghij", "0123456789klmnop", " three", " four"]
-    answer = (*(TextDelta(text=text) for text in texts), Completed())
+    answer: tuple[ModelEvent, ...] = (*(TextDelta(text=text) for text in texts), Completed())
     talk.say(RecordingModelClient(Scripted(answers=(answer,)), path), "x")
     got = talk.say(ReplayModelClient(path), "x")
     assert [event.text for event in got if isinstance(event, TextDelta)] == ["One ", "two ***", " three", " four"]

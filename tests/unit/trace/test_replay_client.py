@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.trace.conftest import ANSWER, Scripted, Talk
 
 from stackproof.trace import (
     CancelToken,
@@ -27,7 +28,6 @@ from stackproof.trace import (
     UnknownEventError,
     Why,
 )
-from tests.unit.trace.conftest import ANSWER, Scripted, Talk
 
 SECOND: tuple[ModelEvent, ...] = (Message(text="Fog."), Completed())
 
@@ -57,18 +57,18 @@ def test_model_and_options_are_not_compared(recorded: Path, talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "place", "was", "is_now"),
+    ("changed", "told"),
     [
-        ({"instructions": "Be kind."}, "instructions", '"Be brief."', '"Be kind."'),
-        ({"step_sequence": 7}, "step_sequence", "0", "7"),
-        ({"tool_generation": 2}, "tool_generation", "0", "2"),
-        ({"tools": ({"name": "weather"},)}, "tools[0]", "nothing", '{"name": "weather"}'),
+        ({"instructions": "Be kind."}, ("instructions", '"Be brief."', '"Be kind."')),
+        ({"step_sequence": 7}, ("step_sequence", "0", "7")),
+        ({"tool_generation": 2}, ("tool_generation", "0", "2")),
+        ({"tools": ({"name": "weather"},)}, ("tools[0]", "nothing", '{"name": "weather"}')),
     ],
 )
 def test_a_changed_request_yields_nothing_and_says_where_it_differs(
-    recorded: Path, talk: Talk, changed: dict[str, Any], place: str, was: str, is_now: str
+    recorded: Path, talk: Talk, changed: dict[str, Any], told: tuple[str, str, str]
 ) -> None:
-    got = list[ModelEvent]()
+    got, (place, was, is_now) = list[ModelEvent](), told
     client = ReplayModelClient(recorded)
     with pytest.raises(TraceMismatchError) as caught:
         talk.say(client, "Oslo?", into=got, **changed)
@@ -117,7 +117,7 @@ def test_a_longer_conversation_is_exhausted(recorded: Path, talk: Talk) -> None:
 
 def test_a_shorter_conversation_is_told_at_its_end(recorded: Path, talk: Talk) -> None:
     with (
-        pytest.raises(TraceLeftOverError, match="ended with 1 exchange of 2 left in .*, from line 3 on"),
+        pytest.raises(TraceLeftOverError, match=r"ended with 1 exchange of 2 left in .*, from line 3 on"),
         ReplayModelClient(recorded) as client,
     ):
         talk.say(client, "Oslo?")
@@ -151,15 +151,15 @@ def test_cancellation_is_honoured_between_events_and_the_exchange_can_be_asked_f
 
 
 def test_another_task_may_cancel_between_two_events(recorded: Path, talk: Talk) -> None:
-    got, cancel = list[ModelEvent](), CancelToken()
+    got, cancel, started = list[ModelEvent](), CancelToken(), asyncio.Event()
 
     async def listen() -> None:
         async for event in ReplayModelClient(recorded).stream(talk.request("Oslo?"), cancel):
             got.append(event)
+            started.set()
 
     async def interrupt() -> None:
-        while not got:
-            await asyncio.sleep(0)
+        await started.wait()
         cancel.cancel("interrupted")
 
     async def both() -> None:
@@ -250,6 +250,7 @@ def test_a_damaged_line_anywhere_is_told_before_the_first_answer(tmp_path: Path,
     talk.say(client, "Oslo?")
     talk.say(client, "Oslo?", "Bergen?")
     lines = path.read_text().splitlines(keepends=True)
+    ended = '{"type":"completed","response_id":null,"usage":null}'
     for damaged, what in (
         (lines[2].replace('"message"', '"mesage"'), "event of the unknown type 'mesage', did you mean 'message'"),
         (lines[2][:-9] + "\n", "is no JSON"),
@@ -261,7 +262,7 @@ def test_a_damaged_line_anywhere_is_told_before_the_first_answer(tmp_path: Path,
         (lines[2].replace('"text":"Fog."', '"text":4'), "message whose text is a int"),
         (lines[2].replace('"text":"Fog."', '"text":"Fog.","at":1'), "message with at, which belongs to no such event"),
         (lines[2].replace(',"usage":null', ""), "completed without usage"),
-        (lines[2].replace('{"type":"completed"', '{"type":"completed","response_id":null,"usage":null},{"type":"completed"'), "one `completed`"),
+        (lines[2].replace('"events":[', '"events":[' + ended + ","), "do not end with the one `completed`"),
         (lines[2].replace('"events":[', '"events":[4,'), "an event that is no object"),
         (lines[2].replace('{"fing', '{"fingerprint":"x","fing'), "duplicate key"),
     ):  # fmt: skip
