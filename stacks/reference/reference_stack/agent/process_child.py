@@ -112,16 +112,15 @@ class Child:
         self.settle(Ending.EXITED)
 
     async def _end_family(self, family: Family, grace: float) -> None:
-        found = self.left = await _gone(family, 0)
+        self.left = await _gone(family, 0)
         if self.left:
             await asyncio.to_thread(family.terminate)
             self.left = await _gone(family, grace)
         deadline = time.monotonic() + _KILLED_WITHIN
         while self.left and time.monotonic() < deadline:
-            found |= self.left
             await asyncio.to_thread(family.kill)
             self.left = await _gone(family, 0.1)
-        await asyncio.to_thread(family.reap, found)
+        await asyncio.to_thread(family.reap)
 
     def _start(self, write_end: int, environ: Mapping[str, str], cwd: Path | None) -> None:
         try:

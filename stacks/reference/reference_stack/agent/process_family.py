@@ -27,29 +27,33 @@ class _Entry:
     state: str
     parent: int
     group: int
+    started: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
-    """The command `leader`, which leads a process group, and what has `mark` in its environment.
+    """The command `leader`, which leads a process group, what has `mark` in its environment, and their descendants.
 
+    Whoever was found once is known from then on, also when its parent ends and it becomes somebody else's child.
     The leader must not have been reaped: as long as it is there, nobody else can have its number, nor its group's.
     """
 
-    leader: int
-    mark: str
+    def __init__(self, *, leader: int, mark: str) -> None:
+        self.leader = leader
+        self._mark = f"{MARK}={mark}".encode()
+        self._known: dict[int, int] = {}
 
     def running(self) -> frozenset[int]:
         """Its processes that have not ended, as far as they can be found."""
         if not (_PROC / "self" / "stat").exists():
             return frozenset({self.leader}) if _group_is_there(self.leader) else frozenset()
         everybody = [item for item in _entries() if item.state not in "ZX" and item.pid != os.getpid()]
-        found = {item.pid for item in everybody if self.leader in (item.pid, item.group) or self._marked(item.pid)}
+        found = {item.pid for item in everybody if self._belongs(item)}
         grown = True
         while grown:
             children = {item.pid for item in everybody if item.parent in found} - found
             found |= children
             grown = bool(children)
+        self._known |= {item.pid: item.started for item in everybody if item.pid in found}
         return frozenset(found)
 
     def terminate(self) -> None:
@@ -64,8 +68,9 @@ class Family:
 
     def kill(self) -> None:
         """End those that are there now. What one of them started meanwhile needs another call."""
+        found = self.running()
         _signal_group(self.leader, signal.SIGKILL)
-        for pid in self.running():
+        for pid in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -76,19 +81,21 @@ class Family:
             self.kill()
             time.sleep(_STEP)
 
-    def reap(self, pids: frozenset[int]) -> None:
-        """Where orphans become our children (we are a container's first process): reap those of `pids` that ended."""
+    def reap(self) -> None:
+        """Where orphans become our children (we are a container's first process): reap those of them that ended."""
         own = {item.pid for item in _entries() if item.state == "Z" and item.parent == os.getpid()}
-        for pid in own & pids - {self.leader}:
+        for pid in own & self._known.keys() - {self.leader}:
             with suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
 
-    def _marked(self, pid: int) -> bool:
+    def _belongs(self, item: _Entry) -> bool:
+        if self.leader in (item.pid, item.group) or self._known.get(item.pid) == item.started:
+            return True
         try:
-            block = (_PROC / str(pid) / "environ").read_bytes()
+            block = (_PROC / str(item.pid) / "environ").read_bytes()
         except OSError:  # another user's, or gone
             return False
-        return f"{MARK}={self.mark}".encode() in block.split(b"\0")
+        return self._mark in block.split(b"\0")
 
 
 def _signal_group(leader: int, signum: signal.Signals) -> None:
@@ -115,5 +122,11 @@ def _entries() -> Iterator[_Entry]:
         except OSError:
             continue
         # The command stands in parentheses and may hold anything, so what follows the last one is counted.
-        state, parent, group, *_ = text[text.rfind(")") + 2 :].split()
-        yield _Entry(pid=int(folder.name), state=state, parent=int(parent), group=int(group))
+        fields = text[text.rfind(")") + 2 :].split()
+        yield _Entry(
+            pid=int(folder.name),
+            state=fields[0],
+            parent=int(fields[1]),
+            group=int(fields[2]),
+            started=int(fields[19]),
+        )

@@ -25,7 +25,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 # Each writes its process id into a file and then sleeps: as it is, deaf to SIGTERM, out of the group, and as a daemon.
 SLEEPER = "echo $$ > {file}; exec sleep 60"
-DEAF = "trap '' TERM; echo $$ > {file}; while :; do sleep 0.05; done"
+DEAF = 'trap "" TERM; echo $$ > {file}; while :; do sleep 0.05; done'
 KINDS = {
     "group": "sh -c '{work}' &",
     "session": "setsid sh -c '{work}' &",
