@@ -9,7 +9,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from stackproof import __version__
 from stackproof.evidence.outcomes import Outcome
-from stackproof.plaintext import shortened
+from stackproof.plaintext import plain, shortened
 from stackproof.verdict.records import Rule, State, Verdict
 from stackproof.verdict.test_rows import TestRow
 
@@ -33,7 +33,7 @@ def to_json(verdict: Verdict, rows: Iterable[TestRow]) -> dict[str, Any]:
     report: dict[str, Any] = {
         "reportFormat": "CTRF",
         "specVersion": SPECIFICATION,
-        "reportId": str(uuid5(NAMESPACE_URL, f"stackproof:{verdict.run_id}:{verdict.commit}:{verdict.started}")),
+        "reportId": str(uuid5(NAMESPACE_URL, plain(f"stackproof:{verdict.run_id}:{verdict.commit}:{verdict.started}"))),
         "generatedBy": f"stackproof {__version__}",
         "results": {
             "tool": {"name": "stackproof", "version": __version__},

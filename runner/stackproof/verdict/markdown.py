@@ -38,7 +38,7 @@ def _head(verdict: Verdict) -> list[str]:
         "",
         "| | rule | found |",
         "|---|---|---|",
-        *(f"| {mark(rule)} | {_cell(rule.title)} | {_cell(rule.summary)} |" for rule in verdict.rules),
+        *(f"| {mark(rule)} | {_cell(rule.title)} | {_cell(rule.summary)} |" for rule in verdict.shown),
         "",
     ]
     if verdict.again:

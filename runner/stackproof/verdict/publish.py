@@ -15,6 +15,7 @@ from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import Evidence
 from stackproof.recorder import redact
 from stackproof.verdict import concealing, ctrf, github, intoto, markdown, render
+from stackproof.verdict.expected import CLAIMS
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Rule, State, Verdict
 from stackproof.verdict.test_rows import Failure, TestRow, failures, misses_of, rows
@@ -77,6 +78,8 @@ def write(
     jsonfile.write(run_dir / "verdict.json", render.to_json(published.verdict))
     jsonfile.write_text(run_dir / "verdict.md", markdown.to_markdown(published.verdict))
     reports = {name: concealing.conceal_report(cell.report, hidden) for name, cell in found.cells.items()}
+    if found.claims is not None:
+        reports[CLAIMS] = concealing.conceal_report(found.claims.report, hidden)
     merge.write(run_dir / "junit.xml", reports, {SUITE: [_case(rule) for rule in published.verdict.rules]})
     for name, content in _documents(published).items():
         if content is None:

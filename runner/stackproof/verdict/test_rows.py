@@ -12,6 +12,7 @@ from stackproof.evidence import jsonfile
 from stackproof.evidence.nodeids import title
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellFacts, Evidence
+from stackproof.verdict.claims_rule import as_cell
 from stackproof.verdict.policy import Waiver
 from stackproof.verdict.tests_of import tests_of
 from stackproof.verdict.waiving import waiver_for
@@ -65,9 +66,13 @@ class Failure:
 
 
 def rows(evidence: Evidence, waivers: Iterable[Waiver] = (), today: date | None = None) -> tuple[TestRow, ...]:
-    """All tests that have an outcome, cell by cell. Waivers are looked at as of `today`; without a day, not at all."""
+    """All tests that have an outcome, cell by cell, those of claims at the end.
+
+    Waivers are looked at as of `today`; without a day, not at all.
+    """
     given = tuple(waivers)
-    return tuple(row for cell in evidence.cells.values() for row in _rows(cell, given, today))
+    sessions = [*evidence.cells.values(), *([as_cell(evidence.claims)] if evidence.claims is not None else [])]
+    return tuple(row for cell in sessions for row in _rows(cell, given, today))
 
 
 def failures(found: Iterable[TestRow], misses: Mapping[tuple[str, str], list[str]]) -> list[Failure]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stackproof.evidence import jsonfile
+from stackproof.plaintext import counted
 from stackproof.verdict.current import short
 from stackproof.verdict.page.words import anchor, kind, lasting
 from stackproof.verdict.records import State, Verdict
@@ -58,6 +59,7 @@ def of(published: Publication) -> dict[str, Any] | None:
         "gone": gone[:_MOST],
         "fresh": fresh[:_MOST],
         "more_fresh": max(0, len(fresh) - _MOST),
+        "fresh_words": counted(len(fresh), "finding"),
     }
 
 

@@ -38,19 +38,20 @@ def of(verdict: Verdict) -> dict[str, Any]:
 
 
 def _sentence(verdict: Verdict) -> str:
-    counts = {state: sum(rule.counted is state for rule in verdict.rules) for state in State}
-    absent = sum(rule.counted is not rule.state for rule in verdict.rules)
+    counts = {state: sum(rule.counted is state for rule in verdict.shown) for state in State}
+    absent = sum(rule.counted is not rule.state for rule in verdict.shown)
+    total = len(verdict.shown)
     beside = f" {counted(absent, 'rule')} could not be tried here and need not be." if absent else ""
     match verdict.state:
         case State.PASS:
-            green = counted(len(verdict.rules) - absent, "rule")
+            green = counted(total - absent, "rule")
             return f"{green} asked, and all are green: this commit may be released.{beside}"
         case State.NOT_PROVEN:
             some = counted(counts[State.NOT_PROVEN], "rule")
-            return f"Nothing failed, but {some} of {len(verdict.rules)} could not be proven.{beside}"
+            return f"Nothing failed, but {some} of {total} could not be proven.{beside}"
         case State.FAIL:
             also = f", {counts[State.NOT_PROVEN]} more could not be proven" if counts[State.NOT_PROVEN] else ""
-            return f"{counted(counts[State.FAIL], 'rule')} of {len(verdict.rules)} failed{also}.{beside}"
+            return f"{counted(counts[State.FAIL], 'rule')} of {total} failed{also}.{beside}"
 
 
 def _reasons(verdict: Verdict) -> list[dict[str, Any]]:

@@ -9,22 +9,23 @@ from stackproof.verdict.records import Rule, State, Verdict
 from stackproof.verdict.terminal import mark
 
 _FINDINGS = 100  # of one rule; verdict.json has them all
-_CLAIM = "claim"
+_CLAIM = "claim:"
 _OPEN = 6  # of the rules that could not be proven; failed ones are always open
 
 
 def of(verdict: Verdict) -> list[dict[str, Any]]:
-    """Every rule, those that need attention first, and open unless they are many."""
+    """Every rule that has a line of its own, those that need attention first, and open unless they are many."""
     few = sum(rule.counted is State.NOT_PROVEN for rule in verdict.rules) <= _OPEN
     return [
         {**_rule(rule), "open": rule.counted is State.FAIL or (few and rule.counted is State.NOT_PROVEN)}
-        for rule in sorted(verdict.rules, key=lambda rule: (-rule.counted.severity, -rule.state.severity))
+        for rule in sorted(verdict.shown, key=lambda rule: (-rule.counted.severity, -rule.state.severity))
     ]
 
 
 def claims(verdict: Verdict) -> list[dict[str, Any]]:
-    """The rules that weigh a claim, in the policy's order."""
-    return [_rule(rule) for rule in verdict.rules if rule.id.partition(":")[0].startswith(_CLAIM)]
+    """The rules that weigh a claim each, in the policy's order; `linked` where the rules have it, too."""
+    shown = {rule.id for rule in verdict.shown}
+    return [{**_rule(rule), "linked": rule.id in shown} for rule in verdict.rules if rule.id.startswith(_CLAIM)]
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
