@@ -22,7 +22,7 @@ class ModelRequest:
     `model` is written down to be read, `options` are only passed on.
     """
 
-    instructions: str
+    instructions: str | None
     history: tuple[Item, ...]
     tools: tuple[Item, ...] = ()
     step_sequence: int = 0

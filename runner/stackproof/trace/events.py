@@ -21,20 +21,26 @@ class TextDelta:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    """A whole message, once it is written."""
+    """A whole message, once it is written. `items`: as for `ToolCall`."""
 
     type: ClassVar[str] = "message"
     text: str
+    items: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """The model asks for a tool. `arguments` is the text that it wrote, which is JSON if the model was right."""
+    """The model asks for a tool. `arguments` is the text that it wrote, which is JSON if the model was right.
+
+    `items` are what the provider wants to read again in the next request, where that is more than this: its own form of
+    the call, after what it thought before (`reasoning`).
+    """
 
     type: ClassVar[str] = "tool_call"
     call_id: str
     name: str
     arguments: str
+    items: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,13 +55,15 @@ class Completed:
 ModelEvent: TypeAlias = TextDelta | Message | ToolCall | Completed
 
 TYPES: Mapping[str, type[ModelEvent]] = {one.type: one for one in (TextDelta, Message, ToolCall, Completed)}
-# The name of a field → what its value may be. Every field of an event is there, also one that is null.
+# The name of a field → what its value may be. Every field of an event is there, also one that is null; but `items`,
+# which few providers need, stands only where there are some.
 _FIELDS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
     TextDelta.type: {"text": (str,)},
     Message.type: {"text": (str,)},
     ToolCall.type: {"call_id": (str,), "name": (str,), "arguments": (str,)},
     Completed.type: {"response_id": (str, type(None)), "usage": (dict, type(None))},
 }
+_WITH_ITEMS = frozenset({Message.type, ToolCall.type})
 
 
 class UnknownTypeError(ValueError):
@@ -71,6 +79,8 @@ def encode(event: ModelEvent) -> JsonObject:
     if TYPES.get(getattr(event, "type", "")) is not type(event):
         raise UnknownTypeError(f"an object of type {type(event).__name__}, which is no event")
     made: JsonObject = {"type": event.type, **{name: getattr(event, name) for name in _FIELDS[event.type]}}
+    if isinstance(event, Message | ToolCall) and event.items:
+        made["items"] = list(event.items)
     _fit(made)
     return made
 
@@ -84,7 +94,10 @@ def decode(value: Any) -> ModelEvent:
         near = did_you_mean(name, TYPES) if isinstance(name, str) else ""
         raise UnknownTypeError(f"an event of the unknown type {name!r}{near}")
     _fit(value)
-    return TYPES[name](**{key: value[key] for key in _FIELDS[name]})
+    fields = {key: value[key] for key in _FIELDS[name]}
+    if "items" in value:
+        fields["items"] = tuple(value["items"])
+    return TYPES[name](**fields)
 
 
 def _fit(value: JsonObject) -> None:
@@ -94,5 +107,9 @@ def _fit(value: JsonObject) -> None:
             raise MalformedEventError(f"an event {name} without {key}")
         if not isinstance(value[key], (*kinds, Mapping) if dict in kinds else kinds):
             raise MalformedEventError(f"an event {name} whose {key} is a {type(value[key]).__name__}")
-    if more := value.keys() - {"type", *allowed}:
+    items = value.get("items", [])
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
+        raise MalformedEventError(f"an event {name} whose items are no list of objects")
+    extra = {"items"} if name in _WITH_ITEMS else set()
+    if more := value.keys() - {"type", *allowed, *extra}:
         raise MalformedEventError(f"an event {name} with {', '.join(sorted(more))}, which belongs to no such event")

@@ -30,7 +30,7 @@ def test_nothing_of_a_secret_is_on_disk_and_the_caller_gets_it(
     path: Path, talk: Talk, text_of: Callable[[Path], str], spelt: str
 ) -> None:
     answer: tuple[ModelEvent, ...] = (
-        Message(text=f"Your key is {spelt}."),
+        Message(text=f"Your key is {spelt}.", items=({"type": "reasoning", "summary": [spelt]},)),
         ToolCall(call_id="c", name="t", arguments=f'{{"key":"{spelt}"}}'),
         Completed(response_id="r", usage={"note": spelt}),
     )

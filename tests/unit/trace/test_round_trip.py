@@ -40,15 +40,16 @@ JSON = st.recursive(
     max_leaves=12,
 )
 OBJECTS = st.dictionaries(TEXTS, JSON, max_size=4)
+ITEMS = st.lists(OBJECTS, max_size=2).map(tuple)
 EVENTS = st.one_of(
     st.builds(TextDelta, text=TEXTS),
-    st.builds(Message, text=TEXTS),
-    st.builds(ToolCall, call_id=TEXTS, name=TEXTS, arguments=TEXTS),
+    st.builds(Message, text=TEXTS, items=ITEMS),
+    st.builds(ToolCall, call_id=TEXTS, name=TEXTS, arguments=TEXTS, items=ITEMS),
 )
 COMPLETED = st.builds(Completed, response_id=st.none() | TEXTS, usage=st.none() | OBJECTS)
 REQUESTS = st.builds(
     ModelRequest,
-    instructions=TEXTS,
+    instructions=st.none() | TEXTS,
     history=st.lists(OBJECTS, max_size=4).map(tuple),
     tools=st.lists(OBJECTS, max_size=3).map(tuple),
     step_sequence=st.integers(0, 9),
