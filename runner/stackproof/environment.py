@@ -295,6 +295,7 @@ def _settings(
         strict=options.strict,
         command=command_stem(cell, options),
         debug=options.debug,
+        faults=tuple(fault.to_data() for fault in options.faults),
     )
 
 

@@ -211,6 +211,18 @@ OPTIONS: tuple[Option, ...] = (
         metavar="bytes|SEED",
         help="Cut replayed answers anew, to try parsers: between every two bytes, or at places that follow from SEED.",
     ),
+    Option(
+        name="inject",
+        flags=("--inject",),
+        kind=Kind.TEXTS,
+        group=Group.CALLS,
+        default=(),
+        metavar="FAULT",
+        in_file=False,
+        help="Put a fault into the replayed answers of every test: cut:N, damage:N, error-event:N, status:CODE, "
+        "refused, slow-first-byte:SECONDS, stall:N,SECONDS, content-type:VALUE, truncate:BYTES. May be repeated; in "
+        "the variable a line each. In replay only.",
+    ),
     _model("text"),
     _model("tool"),
     _model("vision"),

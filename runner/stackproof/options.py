@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.errors import UsageError
+from stackproof.faults import grammar
 from stackproof.option_table import BY_NAME, OPTIONS, Option
 from stackproof.option_values import read_value, truthy
+from stackproof.recorder.inject.fault import Fault
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.pacing import EVERY_BYTE
 from stackproof.suggest import did_you_mean, nearest
@@ -77,6 +79,7 @@ class RunOptions:
     seal: str = "auto"
     pace: str = "instant"
     chunk_fuzz: str | None = None
+    inject: tuple[str, ...] = ()
     text_model: str | None = None
     tool_model: str | None = None
     vision_model: str | None = None
@@ -118,6 +121,11 @@ class RunOptions:
         if not 0 <= factor <= _SLOWEST:
             raise ValueError(f"{self.pace} is not between 0 and {_SLOWEST:g}")
         return factor
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """`inject`, read. UsageError names what is wrong with one."""
+        return grammar.parse_all(self.inject, where=self.origin("inject"))
 
     def origin(self, name: str) -> str:
         """What a person wrote to set the option: `--setup`, `STACKPROOF_SETUP`, `pyproject.toml`, `default`."""
@@ -264,6 +272,13 @@ def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
             f"{options.origin('chunk_fuzz')}: {fuzz!r} is neither 'bytes' nor a number",
             hint="for example --chunk-fuzz 7",
         )
+    if options.inject and options.mode is not Mode.REPLAY:
+        raise UsageError(
+            f"{options.origin('inject')}: {grammar.ONLY_IN_REPLAY}, and inference mode {options.inference_mode!r} "
+            f"({options.origin('inference_mode')}) is another",
+            hint="leave one of the two out",
+        )
+    _ = options.faults
     workers = options.workers
     if workers is not None and workers not in ("auto", "logical") and not workers.isdecimal():
         raise UsageError(f"{options.origin('workers')}: {workers!r} is neither a number nor 'auto'")

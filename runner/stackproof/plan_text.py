@@ -35,6 +35,9 @@ def lines(plan: Plan) -> Iterator[str]:
             yield f"  calls  go to {cell.service.server}, started for this run{inside}"
         if cell.inference_mode is not Mode.LIVE:
             yield f"  {_direction(cell.inference_mode)}  {_recordings(plan, cell)}"
+        if options.inject:
+            faults = "; ".join(fault.spec for fault in options.faults)
+            yield f"  inject {faults}   {options.origin('inject')}"
 
 
 def as_json(plan: Plan) -> str:

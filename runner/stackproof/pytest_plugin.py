@@ -30,8 +30,18 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Offer the fixtures where they may be needed; in a run, begin at once."""
     config.addinivalue_line("markers", "claim(name): the claim of claims.yaml that this test serves")
+    config.addinivalue_line("markers", "fault(spec, …): put a fault into replayed answers, as 'cut:3': docs/faults.md")
     if _offer(config) and _in_run() and not config.option.collectonly:
         _begin(config)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Where nothing is replayed no fault can happen, and a test that is marked with one must not pass without it."""
+    if item.get_closest_marker("fault") is not None and _SESSION not in item.config.stash:
+        pytest.fail(
+            f"{item.nodeid}: faults are injected into replayed provider calls, and no suite of Stackproof runs here",
+            pytrace=False,
+        )
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from stackproof.edge.addresses import HEALTH, Addresses, Place, Unknown, origin_
 from stackproof.edge.ownership import Whose, whose
 from stackproof.edge.proxies import Proxies
 from stackproof.edge.refusals import HEADERS, SAYS, Refusal
+from stackproof.recorder import pacing
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.decision import Answer, Later, PassThrough, Record
@@ -82,13 +83,14 @@ class Exchange:
     # -- from a file
 
     async def _answer(self, answer: Answer, request: web.BaseRequest, place: Place) -> web.StreamResponse:
+        await _hold(answer.delay, answer)
         if answer.status is None:
             return _Cut()
         response = await _begin(request, answer.status, answer.headers, place)
         for wait, chunk in answer.paced():
-            if wait:
-                await asyncio.sleep(wait)
-            await response.write(chunk)
+            await _hold(wait, answer)
+            if chunk:
+                await response.write(chunk)
         if answer.exception is not None:
             return _Cut()
         if answer.read_on is not None:
@@ -171,6 +173,13 @@ class _Cut(web.StreamResponse):
     async def prepare(self, request: web.BaseRequest) -> None:  # noqa: ARG002 - aiohttp's signature
         """Make the server close the connection; it does so for a caller who has gone."""
         raise ConnectionResetError
+
+
+async def _hold(seconds: float, answer: Answer) -> None:
+    """Let the caller wait, who has a limit of its own: it leaves when that is over, and this is cancelled."""
+    if seconds:
+        for nap in pacing.naps(seconds, answer.over):
+            await asyncio.sleep(nap)
 
 
 async def _begin(request: web.BaseRequest, status: int, headers: Mapping[str, str], place: Place) -> web.StreamResponse:

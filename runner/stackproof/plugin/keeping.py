@@ -15,6 +15,7 @@ from stackproof.plugin.scopes import SHARED_JOURNAL, ScopeTracker, shared_scopes
 from stackproof.recorder import elsewhere, recording
 from stackproof.recorder import scope as scopes
 from stackproof.recorder.brain import Brain
+from stackproof.recorder.inject.fault import INJECTED
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 
@@ -252,14 +253,16 @@ def _add(kept: Kept, counts: tuple[int, int]) -> None:
 def unused(brain: Brain, passed: Mapping[str, bool]) -> list[str]:
     """Recordings of passed tests, and of shared scopes that were set up, which nobody asked for in this run.
 
-    One that says which stack recorded it is that stack's to use: another may ask for the same thing in other words.
+    A test into which a fault was put goes on in another way than when it was recorded: it need not ask for all. A
+    recording that says which stack made it is that stack's to use: another may ask for the same in other words.
     """
     if brain.settings.mode is not Mode.REPLAY:
         return []
     calls, _ = brain.ledger.read("calls")
     used = {Path(str(call["file"])).name for call in calls if call.get("file")}
     entries, _ = brain.ledger.read(SHARED_JOURNAL)
-    names = [nodeid for nodeid, ok in passed.items() if ok]
+    faulty = {str(call.get("scope")) for call in calls if call.get("kind") == INJECTED}
+    names = [nodeid for nodeid, ok in passed.items() if ok and nodeid not in faulty]
     failed = _failed_shared(entries)
     names += [name for name in {str(entry["scope"]) for entry in entries} if not _is_among(name, failed)]
     digests = {Scope(name=name).digest[:12] for name in names}

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from stackproof.errors import ExitCode, StackproofError
-from stackproof.plugin import at_edge, debugging, keeping, opening, tally
+from stackproof.evidence import jsonfile
+from stackproof.plugin import at_edge, debugging, faulting, keeping, opening, tally
 from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
@@ -20,6 +21,7 @@ from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
 from stackproof.plugin.stack_key import STACK_KEY
 from stackproof.recorder import debug, elsewhere, install, scope
 from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
+from stackproof.stack import start
 from stackproof.stack.handle import StackHandle
 
 # pytest's exit codes for a session that was interrupted or broke (2, 3): what its fixtures asked for is not complete.
@@ -81,6 +83,7 @@ class PluginSession:
         register(self._tracker, "stackproof-scopes")
         register(CoroutineScopes(), "stackproof-coroutines")
         register(self._keeper, "stackproof-keeper")
+        register(faulting.FaultKeeper(self._brain, self._tracker), "stackproof-faults")
         if (lacking := Lacking.of(os.environ)) is not None:
             register(lacking, "stackproof-lacking")
         if self._opened.settings.debug:
@@ -156,6 +159,12 @@ class PluginSession:
         status = None
         if exitstatus == 0 and (untold or there.problem or (facts["unused"] and self._brain.settings.strict)):
             status = int(ExitCode.RECORDINGS)
+        if (never := faulting.never_met(self._brain, len(passed))) is not None:
+            self.summary.append(never.message)
+            if exitstatus == 0 and status is None:
+                status = int(never.exit_code)
+                # For the run around this session, since no test is at fault.
+                jsonfile.write(self._opened.cell_dir / start.ERROR, start.error_facts(never))
         self._journal.write("finished", exitstatus=exitstatus if status is None else status)
         return status
 

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from stackproof.faults import told as told_of_faults
 from stackproof.plugin.keeping import Kept
 from stackproof.recorder import encodings
 from stackproof.recorder.brain import Brain
+from stackproof.recorder.inject.fault import INJECTED
 from stackproof.recorder.mode import Mode
 
 
@@ -26,6 +28,7 @@ def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
         "missed": kinds["missed"],
         "unused": len(unused_files),
         "live": 0,
+        "injected": kinds[INJECTED],
         "refused": kinds["dropped"],
         "late": len(late),
         "bytes": sum(Path(file).stat().st_size for file in files if Path(file).exists()),
@@ -50,6 +53,7 @@ def missed(told: Mapping[str, str]) -> list[str]:
 def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
     """What the terminal says at the end."""
     counts = ", ".join(f"{facts[kind]} {kind}" for kind in ("replayed", "recorded", "missed", "unused"))
+    counts += f", {told_of_faults.counted(facts['injected'])}" if facts["injected"] else ""
     told = [f"provider calls: {counts} ({mode.value})"]
     if mode.records:
         told.append(f"recordings: {facts['written']} files written, {facts['removed']} removed")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import client, encodings, miss, pacing, recording, redact, rules, scope, tokens
+from . import client, encodings, miss, recording, redact, rules, scope, tokens
 from .decision import Answer, Decision, Later, PassThrough, Record
 from .identity import Identity, describe, digest
 from .interaction import Call, Request, compose, is_model_list, reason_against
@@ -17,6 +19,7 @@ from .mode import Mode
 from .normalise import Ids
 from .providers import Providers, Target, is_below
 from .realids import Outgoing, RealIds
+from .replayed import answer_of, headers_of
 from .scope import Scope
 from .settings import Settings
 from .store import MODELS, Store, digest_of_models, merge_models
@@ -24,6 +27,7 @@ from .take import Response, Take
 
 if TYPE_CHECKING:
     from .debug import Trace
+    from .inject.injector import Injector
 
 _SHARED_WAIT = 120.0
 
@@ -55,6 +59,8 @@ class Brain:
             from . import debug  # loaded only where it has something to tell
 
             self._trace = self.store.trace = debug.trace(settings, environ, self._secrets)
+        self._plans = os.path.join(settings.run_dir, "faults") if settings.mode is Mode.REPLAY else None
+        self._injector: Injector | None = None
         self._real_ids = RealIds(self.ledger)
         self._open: dict[Take, str] = {}  # strong, so that a call whose caller forgot it still settles
         self._last_of: dict[tuple[str, str], int] = {}
@@ -73,11 +79,9 @@ class Brain:
         if call.scope is scope.UNKNOWN:
             return self._refuse(call, 0, self.without_scope(call))
         try:
-            if call.asks_for_models:
-                listed = self._models(call)
-                if listed is not None:
-                    return listed
-            return self._decide(call)
+            if self._plans is not None and (self.settings.faults or os.access(self._plans, os.F_OK)):
+                return self._with_faults(call)
+            return self._without_faults(call)
         except recording.DamagedRecordingError as error:
             return self._refuse(call, 0, Miss(kind="damaged", text=f"{error}\n  restore it from version control"))
 
@@ -128,6 +132,16 @@ class Brain:
 
     # -- the ways of a call
 
+    def _with_faults(self, call: Call) -> Decision:
+        if self._injector is None:
+            from .inject.injector import Injector  # loaded only where something is planned
+
+            self._injector = Injector(self, self.settings.faults)
+        return self._injector.answer(call, functools.partial(self._without_faults, call))
+
+    def _without_faults(self, call: Call) -> Decision:
+        return (self._models(call) if call.asks_for_models else None) or self._decide(call)
+
     def _decide(self, call: Call) -> Decision:
         ordinal = self.ledger.claim(call.scope, call.identity.request)
         if self.settings.rules and self.settings.mode.records:
@@ -136,11 +150,7 @@ class Brain:
                 return self._refuse(call, ordinal, folded)
         if self.settings.mode is Mode.RECORD:
             return self._record(call, ordinal)
-        repeats = call.scope == scope.STACK or (
-            bool(self.settings.rules) and rules.repeats_last(call.form, self.settings.rules)
-        )
-        found = self._last(call, ordinal) if repeats else None
-        found = found or self.store.find(call.scope, call.identity, ordinal) or self._shared(call, ordinal)
+        found = self.find(call, ordinal)
         if found is not None:
             return self._replay(call, ordinal, *found)
         if self.settings.mode is Mode.RECORD_IF_MISSING:
@@ -154,6 +164,14 @@ class Brain:
             command=self.settings.command,
         )
         return self._refuse(call, ordinal, explained)
+
+    def find(self, call: Call, ordinal: int) -> tuple[str, recording.Recording] | None:
+        """Path and content of the recording that answers the `ordinal`-th of these equal requests."""
+        repeats = call.scope == scope.STACK or (
+            bool(self.settings.rules) and rules.repeats_last(call.form, self.settings.rules)
+        )
+        found = self._last(call, ordinal) if repeats else None
+        return found or self.store.find(call.scope, call.identity, ordinal) or self._shared(call, ordinal)
 
     def _last(self, call: Call, ordinal: int) -> tuple[str, recording.Recording] | None:
         """Start-up and background calls, and polls by rule, repeat as often as they like: the last answer stays."""
@@ -189,12 +207,7 @@ class Brain:
         return Miss(kind="folded", text=text)
 
     def _replay(self, call: Call, ordinal: int, path: str, found: recording.Recording) -> Answer:
-        self._note("replayed", call, ordinal, file=path)
-        response = found["response"]
-        headers = _headers_of(response)
-        if "retry-after" in headers or response["status"] in (408, 409, 429) or (response["status"] or 0) >= 500:
-            headers["retry-after-ms"] = "1"  # the SDK acts as it did, without the wait
-        left_early = not response["complete"] and not response["is_exception"]
+        self.note("replayed", call, ordinal, file=path)
 
         def read_on() -> str:
             text = self.shown(
@@ -205,14 +218,7 @@ class Brain:
                 self._log_miss(call, ordinal, Miss(kind="incomplete", text=text))
             return text
 
-        return Answer(
-            status=response["status"],
-            headers=headers,
-            chunks=pacing.recut(recording.chunks_of(response), self.settings.chunk_fuzz, call.identity.request),
-            waits=() if self.settings.chunk_fuzz else pacing.waits_of(response, self.settings.pace),
-            exception=response["exception"],
-            read_on=read_on if left_early else None,
-        )
+        return answer_of(found["response"], self.settings, key=call.identity.request, n=ordinal, read_on=read_on)
 
     def _models(self, call: Call) -> Decision | None:
         if self.settings.mode is Mode.RECORD:
@@ -221,9 +227,9 @@ class Brain:
         if not found:
             return None
         for path, _ in found:
-            self._note("replayed", call, 1, file=path)
+            self.note("replayed", call, 1, file=path)
         body = recording.decode_body({"json": merge_models([item for _, item in found])})
-        return Answer(status=200, headers=_headers_of(found[0][1]["response"]), chunks=(body,))
+        return Answer(status=200, headers=headers_of(found[0][1]["response"]), chunks=(body,), n=1)
 
     def _record(self, call: Call, ordinal: int) -> Decision:
         outgoing = self._real_ids.put_back(call.scope, call.request.url, call.request.body)
@@ -287,7 +293,7 @@ class Brain:
         reason = reason_against(response, record_errors=self.settings.record_errors)
         if reason is not None:
             self._not_kept(call, ordinal)
-            self._note("dropped", call, ordinal, reason=reason)
+            self.note("dropped", call, ordinal, reason=reason)
             return
         content = compose(call, response, ids, self.settings)
         hit = redact.find(content, self._secrets)
@@ -312,7 +318,7 @@ class Brain:
         seconds = round(time.monotonic() - started, 3)
         encoding = response["headers"].get("content-encoding", "")
         encoded = {"encoded": encoding} if encodings.needs_a_package(encoding) else {}
-        self._note("recorded", call, ordinal, file=path, seconds=seconds, **encoded)
+        self.note("recorded", call, ordinal, file=path, seconds=seconds, **encoded)
 
     @staticmethod
     def _answers(path: str, call: Call) -> bool:
@@ -340,13 +346,14 @@ class Brain:
         return shown.replace(self.settings.project + "/", "") if self.settings.project else shown
 
     def _log_miss(self, call: Call, ordinal: int, why: Miss) -> None:
-        self._note("missed", call, ordinal, reason=why.kind)
+        self.note("missed", call, ordinal, reason=why.kind)
         entry = {"test_id": call.scope.test_id, "scope": call.scope.name, "attempt": call.scope.attempt}
         told = {"kind": why.kind, "message": why.text, "request": call.form}
         # What was refused for a secret in it must not be written down here instead.
         self.ledger.note("misses", {**entry, **redact.conceal(told, self._secrets)})
 
-    def _note(self, kind: str, call: Call, ordinal: int, **more: Any) -> None:
+    def note(self, kind: str, call: Call, ordinal: int, **more: Any) -> None:
+        """A line in the calls' journal."""
         entry: dict[str, Any] = {
             "kind": kind,
             "scope": call.scope.name,
@@ -389,8 +396,3 @@ class Brain:
     def _open_in(self, scope_name: str | None) -> list[Take]:
         # Copied in one step: other threads go on adding.
         return [take for take, name in list(self._open.items()) if scope_name in (None, name)]
-
-
-def _headers_of(response: Response) -> dict[str, str]:
-    """Recorded headers as they fit the recorded body."""
-    return {key: value for key, value in response["headers"].items() if not encodings.is_undone(key, value)}

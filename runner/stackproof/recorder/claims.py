@@ -39,6 +39,17 @@ class Claims:
                 fcntl.flock(handle, fcntl.LOCK_UN)
         return number
 
+    def taken(self, name: str) -> int:
+        """The highest number of `name` that anybody took so far; 0 where nobody has."""
+        with self._lock:
+            handle = self._open()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            try:
+                self._catch_up(handle)
+            finally:
+                fcntl.flock(handle, fcntl.LOCK_UN)
+            return self._taken.get(name.encode("utf-8", "backslashreplace"), 0)
+
     def close(self) -> None:
         """Give the file back; a later `take` opens it again."""
         with self._lock:

@@ -21,6 +21,8 @@ class Answer:
 
     `status` is None when there was no response at all. `waits` are seconds before each chunk, none when at once.
     `read_on` is set where the recorded caller left: whoever reads on is told why not by the text that it returns.
+    `n`: which of the equal requests of its scope it answers, from 1; 0 where no recording does. `delay`: seconds before
+    there is a status. Waits end early once `over`, asked now and then, says that nobody waits any more.
     """
 
     status: int | None
@@ -29,6 +31,9 @@ class Answer:
     exception: Mapping[str, str] | None = None
     waits: Iterable[float] = ()
     read_on: Callable[[], str] | None = None
+    n: int = 0
+    delay: float = 0.0
+    over: Callable[[], bool] | None = None
 
     def paced(self) -> Iterator[tuple[float, bytes]]:
         """The chunks, each with the seconds that its reader has to wait for it first."""

@@ -36,7 +36,15 @@ class Ledger:
 
     def claim(self, scope: Scope, request_digest: str) -> int:
         """The ordinal of this call among equal requests of its scope, from 1; never given out twice."""
-        return self._claims.take(f"{scope.digest[:12]}.{scope.worker}.{scope.attempt}.{request_digest[:20]}")
+        return self._claims.take(_equal(scope, request_digest))
+
+    def claimed(self, scope: Scope, request_digest: str) -> int:
+        """The highest ordinal that was given out so far; 0 where none was."""
+        return self._claims.taken(_equal(scope, request_digest))
+
+    def claim_fault(self, scope: Scope, key: str) -> int:
+        """Which of the calls that a planned fault can happen to this one is, from 1."""
+        return self._claims.take(f"fault.{scope.digest[:12]}.{scope.attempt}.{key}")
 
     def attempt(self, name: str) -> int:
         """Which run of the scope of this name begins now, from 1; a process that was killed in one has used it up."""
@@ -54,7 +62,7 @@ class Ledger:
 
     def unfolded(self, scope: Scope, request_digest: str, plain_digest: str, rules: Sequence[str]) -> list[str] | None:
         """Note which request was folded into this one; the rules of the first, where that was another request."""
-        key = f"{scope.digest[:12]}.{scope.worker}.{scope.attempt}.{request_digest[:20]}"
+        key = _equal(scope, request_digest)
         self.note("folded", {"key": key, "plain": plain_digest, "rules": list(rules)})
         with self._lock:
             # Lines have one order for all processes, so all agree on who was first.
@@ -171,6 +179,10 @@ class Ledger:
             os.makedirs(folder, exist_ok=True)
             self._made.add(folder)
         return folder
+
+
+def _equal(scope: Scope, request_digest: str) -> str:
+    return f"{scope.digest[:12]}.{scope.worker}.{scope.attempt}.{request_digest[:20]}"
 
 
 def _entries(data: bytes) -> Iterator[dict[str, Any]]:

@@ -6,16 +6,28 @@ Neither changes a byte of it.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 EVERY_BYTE = "bytes"
 _LONGEST_PIECE = 16
+_NAP = 0.05
 
 
 def waits_of(response: dict[str, Any], pace: float) -> Iterable[float]:
     """Seconds to wait before each chunk. `pace` 0: none; 1: as recorded; 0.5: half of it; 2: twice."""
     return (wait * pace / 1000 for wait in response.get("waits", ())) if pace else ()
+
+
+def naps(seconds: float, over: Callable[[], bool] | None) -> Iterator[float]:
+    """What to sleep, one after the other, for a wait of `seconds`; less once `over` says that nobody waits any more."""
+    if over is None:
+        yield seconds
+        return
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and not over():
+        yield min(left, _NAP)
 
 
 def recut(chunks: Iterable[bytes], fuzz: str | None, key: str) -> Iterable[bytes]:

@@ -29,7 +29,8 @@ class Provider:
 class Settings:
     """Everything that the recorder is told. Secrets appear by the *name* of their variable only.
 
-    beside: host names and addresses of what the run itself has started, which are nobody else's.
+    beside: host names and addresses of what the run itself has started, which are nobody else's. faults: what is put
+    into the answers of every test (`inject.fault`).
     """
 
     mode: Mode
@@ -55,6 +56,7 @@ class Settings:
     command: str = ""
     debug: bool = False
     beside: tuple[str, ...] = ()
+    faults: tuple[Mapping[str, Any], ...] = ()
 
     def to_json(self) -> str:
         """One line of JSON for the environment of a child."""
@@ -72,4 +74,5 @@ class Settings:
         data["secrets"] = tuple(data["secrets"])
         data["beside"] = tuple(data.get("beside", ()))
         data["rules"] = tuple(data["rules"])
+        data["faults"] = tuple(data.get("faults", ()))
         return cls(**data)

@@ -18,8 +18,8 @@ from stackproof.recorder.settings import Settings
 from stackproof.recordings.promote import SETTINGS
 from stackproof.stack import proctable
 
-# What makes a run ask for a part of its suite only. Arguments for pytest may do so too, and nobody can tell.
-_NARROWING = ("file", "subdirs", "pattern", "pytest_args")
+# What makes a run ask for less than its suite does. Arguments for pytest may do so too, and nobody can tell.
+_NARROWING = ("file", "subdirs", "pattern", "pytest_args", "inject")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

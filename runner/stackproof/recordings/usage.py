@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from stackproof.evidence.outcomes import Outcome
+from stackproof.recorder.inject.fault import INJECTED
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.store import parse_name
 from stackproof.recordings.observed import Observed
@@ -79,8 +80,11 @@ class Usage:
     def take_in(self, observed: Iterable[Observed]) -> None:
         """Add runs, the newest first."""
         for one in observed:
+            faulty = set()
             for call in one.calls():
                 self._note(one, call.get("kind"), str(call.get("file") or ""))
+                if call.get("kind") == INJECTED:
+                    faulty.add(call.get("scope"))
             if one.mode is not Mode.REPLAY or one.suite not in self.suites:
                 continue
             key = (one.suite, one.setup, one.stack)
@@ -88,7 +92,8 @@ class Usage:
             if one.finished:
                 seen = self._seen.setdefault(key, {})
                 for nodeid, entry in one.log.tests.items():
-                    seen.setdefault(nodeid, (entry.outcome, one))
+                    if nodeid not in faulty:  # it went on in another way than when it was recorded
+                        seen.setdefault(nodeid, (entry.outcome, one))
             if one.whole and key not in self._whole:
                 self._whole[key] = one
                 self._fixtures[key] = one.fixtures()
@@ -101,7 +106,7 @@ class Usage:
         elif parsed is not None and (kind == "recorded" or "/" not in file):
             # Its number may have been closed up on the way into its place.
             self._recorded.setdefault((one.setup, parsed.scope, parsed.request), one)
-        elif kind == "replayed":
+        elif kind in ("replayed", INJECTED) and name:
             self._asked.setdefault(one.name_of(file), one)
 
     def judge(self, file: File) -> Judged:

@@ -14,6 +14,7 @@ from rich.progress import Progress as Bar
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.testlog import TestEntry
+from stackproof.faults import told
 from stackproof.plan import Cell
 from stackproof.recorder import encodings
 from stackproof.recorder.mode import Mode
@@ -137,6 +138,8 @@ class Screen:
         kinds = ["replayed", "recorded", "missed", "unused"]
         kinds += [kind for kind in ("live", "late") if calls.get(kind)]
         numbers = ", ".join(f"{calls.get(kind) or 0} {kind}" for kind in kinds)
+        if injected := calls.get("injected"):
+            numbers += f", {told.counted(injected)}"
         match sealed:
             case "namespace":
                 by = "; sealed (network namespace)"

@@ -1,8 +1,8 @@
 """Keeps this side's files of a run in step with what a stack writes in a container that does not see them.
 
 A program beside the stack (`mirror_inside`) is asked a few times a second, and at once when a test's teardown asks for
-it (`recorder.elsewhere`). It is told what the tests' side made for the stack: ended scopes, and scopes too long for a
-header.
+it (`recorder.elsewhere`). It is told what the tests' side made for the stack: ended scopes, scopes too long for a
+header, and planned faults.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PROGRAM = Path(mirror_inside.__file__)
 _STEP = 0.005  # seconds between two looks for a test that asks
 _UNASKED = 0.2
 _SILENT = 60.0
-_GIVEN = ("ended", "scopes")
+_GIVEN = ("ended", "faults", "scopes")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,6 +10,7 @@ import asyncio
 import functools
 import importlib
 import io
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from http import HTTPStatus
 from http.cookies import SimpleCookie
@@ -24,6 +25,7 @@ from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
 from . import backoff
 from .aiohttp_failures import Failures
+from .aiohttp_patience import Patience, patience_of
 from .aiohttp_stream import make_readers
 
 LOWEST = (3, 12)
@@ -58,12 +60,15 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
         undoes = options.get("auto_decompress")
         undoes = self._auto_decompress if undoes is None else undoes
         limit = options.get("read_bufsize") or self._read_bufsize
+        patience = functools.partial(
+            patience_of, module, self, options.get("timeout", module.helpers.sentinel), time.monotonic()
+        )
 
         async def innermost(asked: Any, handler: _Handler) -> Any:
             brain = active()
             if brain is None:
                 return await handler(asked)
-            return await wire.decide(brain, asked, handler, undoes=undoes, limit=limit)
+            return await wire.decide(brain, asked, handler, undoes=undoes, limit=limit, patience=patience)
 
         return await request(self, method, str_or_url, middlewares=(*outer, innermost), **options)
 
@@ -100,7 +105,16 @@ class _Wire:
         self._payload: Any = importlib.import_module("aiohttp.payload").BytesIOPayload
         self._url: Any = importlib.import_module("yarl").URL
 
-    async def decide(self, brain: Brain, asked: Any, handler: _Handler, *, undoes: bool, limit: int) -> Any:
+    async def decide(
+        self,
+        brain: Brain,
+        asked: Any,
+        handler: _Handler,
+        *,
+        undoes: bool,
+        limit: int,
+        patience: Callable[[], Patience],
+    ) -> Any:
         """Ask, and do as told. `undoes`: aiohttp decompresses; `limit`: the size of read buffers."""
         is_provider = brain.providers.match(str(asked.url)) is not None
         if is_provider and asked.headers.get("Upgrade", "").lower() == "websocket":
@@ -115,7 +129,9 @@ class _Wire:
         backoff.note(replayed=isinstance(decision, Answer))
         match decision:
             case Answer():
-                return self._answer(decision, asked, limit)
+                if decision.delay:
+                    await patience().hold(decision.delay, decision, self._failures, asked)
+                return self._answer(decision, asked, limit, patience)
             case Record():
                 return await self._record(decision, asked, handler, undoes=undoes, limit=limit)
             case PassThrough():
@@ -186,7 +202,7 @@ class _Wire:
             await response.content.read_ahead()  # aiohttp drops it unread, at whatever point the network had got to
         return response
 
-    def _answer(self, answer: Answer, asked: Any, limit: int) -> Any:
+    def _answer(self, answer: Answer, asked: Any, limit: int, patience: Callable[[], Patience]) -> Any:
         if answer.status is None:
             raise self._failures.rebuild(answer.exception, asked, has_head=False)
         options: dict[str, Any] = {"writer": None, "continue100": None, "timer": self._timer(), "traces": asked._traces}
@@ -204,7 +220,7 @@ class _Wire:
         response.version = self._module.HttpVersion11
         response.status = answer.status
         self._set_head(response, answer.status, answer.headers.items())
-        response.content = self._replayed(answer, asked, limit)
+        response.content = self._replayed(answer, asked, limit, patience)
         response.content.on_eof(response._response_eof)
         return response
 

@@ -9,11 +9,13 @@ import asyncio
 import contextlib
 import time
 from collections import deque
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from ..decision import Answer
 from .aiohttp_failures import Failures
+from .aiohttp_patience import Patience
 
 # Seconds that a relay gets to learn that its own client has left, before reading on counts as a miss.
 _LEAVING = 2.0
@@ -33,7 +35,7 @@ class _Protocol:
 
 
 def make_readers(module: ModuleType, failures: Failures) -> tuple[type, type]:
-    """Two subclasses of aiohttp's StreamReader: (answer, request, limit) and (live reader, take, limit)."""
+    """Two subclasses of aiohttp's StreamReader: (answer, request, limit, patience) and (live reader, take, limit)."""
 
     class Reader(module.StreamReader):  # type: ignore[misc, name-defined]
         """Pulls where aiohttp's own waits to be fed."""
@@ -69,11 +71,11 @@ def make_readers(module: ModuleType, failures: Failures) -> tuple[type, type]:
     class Replayed(Reader):
         """A recorded body."""
 
-        def __init__(self, answer: Answer, request: Any, limit: int) -> None:
+        def __init__(self, answer: Answer, request: Any, limit: int, patience: Callable[[], Patience]) -> None:
             super().__init__(limit)
             self._chunks = answer.paced()
             self._next: tuple[float, bytes] | None = None  # when it is due, and what
-            self._answer, self._request = answer, request
+            self._answer, self._request, self._patience = answer, request, patience
 
         async def _pull(self) -> bytes:
             if self._next is None:
@@ -82,7 +84,8 @@ def make_readers(module: ModuleType, failures: Failures) -> tuple[type, type]:
             due, chunk = self._next
             left = due - time.monotonic()
             if left > 0:
-                await asyncio.sleep(left)  # whoever gives this read up finds the chunk at the next one
+                # Whoever gives this read up finds the chunk at the next one.
+                await self._patience().hold(left, self._answer, failures, self._request, self.set_exception)
             self._next = None
             if chunk:
                 return chunk

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from .. import announce
+from .. import announce, pacing
 from ..brain import Brain
 from ..decision import Answer, Later, PassThrough, Record
 from ..encodings import is_signed
-from ..failures import Kind, kind_of
+from ..failures import Kind, Told, kind_of, tell
 from ..interaction import Request
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
@@ -38,6 +39,8 @@ _NEAREST = {
     Kind.TLS: "ConnectError",
     Kind.TOTAL_TIMEOUT: "ReadTimeout",
 }
+# What both libraries say of a socket that timed out; anyio says nothing.
+_TIMED_OUT = "timed out"
 
 
 def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[[], None]:
@@ -65,6 +68,8 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
             time.sleep(_POLL)
             decision = decision.poll() or decision
         if isinstance(decision, Answer):
+            if decision.delay:
+                wire.hold(decision.delay, decision, request)
             return wire.replayed(decision, request)
         return wire.sync(decision, request, functools.partial(handle, self))
 
@@ -79,6 +84,8 @@ def install(module: ModuleType, active: Callable[[], Brain | None]) -> Callable[
             await _pause(_POLL)
             decision = decision.poll() or decision
         if isinstance(decision, Answer):
+            if decision.delay:
+                await wire.hold_back(decision.delay, decision, request)
             return wire.replayed(decision, request)
         return await wire.asynchronous(decision, request, functools.partial(handle_async, self))
 
@@ -104,6 +111,12 @@ async def _pause(seconds: float) -> None:
     import anyio  # both libraries bring it for their async transports, whatever event loop runs
 
     await anyio.sleep(seconds)
+
+
+def _limit_of(request: Any) -> float:
+    """Seconds that the caller waits for the next bytes."""
+    limit = request.extensions.get("timeout", {}).get("read")
+    return math.inf if limit is None else float(limit)
 
 
 def _translate(request: Any) -> Request:
@@ -135,14 +148,14 @@ class _Wire:
             def __iter__(self) -> Iterator[bytes]:
                 for chunk in self._chunks:
                     if wait := next(self._waits, 0.0):
-                        time.sleep(wait)
+                        wire.hold(wait, self._answer, self._request)
                     yield chunk
                 self._end()
 
             async def __aiter__(self) -> AsyncIterator[bytes]:
                 for chunk in self._chunks:
                     if wait := next(self._waits, 0.0):
-                        await _pause(wait)
+                        await wire.hold_back(wait, self._answer, self._request)
                     yield chunk
                 if self._answer.read_on is not None:
                     await self._until_left()
@@ -303,8 +316,27 @@ class _Wire:
             extensions={"http_version": b"HTTP/1.1"},
         )
 
+    def hold(self, seconds: float, answer: Answer, request: Any) -> None:
+        """Let the caller wait, as long as its own read timeout lets it; then its library's exception."""
+        limit = _limit_of(request)
+        for nap in pacing.naps(min(seconds, limit), answer.over):
+            time.sleep(nap)
+        if seconds > limit:
+            raise self._exception(tell(Kind.READ_TIMEOUT, _TIMED_OUT), request, has_head=True)
+
+    async def hold_back(self, seconds: float, answer: Answer, request: Any) -> None:
+        """The same where others go on meanwhile."""
+        limit = _limit_of(request)
+        for nap in pacing.naps(min(seconds, limit), answer.over):
+            await _pause(nap)
+        if seconds > limit:
+            raise self._exception(tell(Kind.READ_TIMEOUT, ""), request, has_head=True)
+
     def exception(self, answer: Answer, request: Any) -> Exception:
-        kind = kind_of(answer.exception, has_head=answer.status is not None)
-        message = (answer.exception or {}).get("message", "")
+        return self._exception(answer.exception, request, has_head=answer.status is not None)
+
+    def _exception(self, told: Told | None, request: Any, *, has_head: bool) -> Exception:
+        kind = kind_of(told, has_head=has_head)
+        message = (told or {}).get("message", "")
         error: Exception = getattr(self._module, _NEAREST.get(kind, kind.value))(message, request=request)
         return error

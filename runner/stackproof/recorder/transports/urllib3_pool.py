@@ -6,16 +6,19 @@ Above `urlopen` an attempt that was repeated would look like one call, and its l
 from __future__ import annotations
 
 import functools
+import math
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from types import ModuleType
 from typing import Any
 
-from .. import announce
+from .. import announce, pacing
 from ..brain import Brain
 from ..decision import Answer, Decision, Later, PassThrough, Record
 from ..encodings import is_signed
+from ..failures import Kind, tell
 from ..interaction import Request
 from ..patching import MARK, require_own, require_version
 from ..redact import RESPONSE_HEADERS
@@ -118,6 +121,15 @@ class _Call:
                 **{**self.options, **changed},
             )  # fmt: skip
 
+    def read_limit(self) -> float:
+        """Seconds that the caller waits for the next bytes."""
+        limits = self.pool._get_timeout(self.options.get("timeout"))
+        limits.start_connect()
+        limit = limits.read_timeout
+        if not isinstance(limit, int | float):  # None, or urllib3's mark for what the socket module says
+            limit = socket.getdefaulttimeout() if limit is not None else None
+        return math.inf if limit is None else float(limit)
+
 
 class _Wire:
     """Carries out decisions with urllib3's classes."""
@@ -178,6 +190,8 @@ class _Wire:
         yield from take.end()
 
     def _answer(self, answer: Answer, call: _Call) -> Any:
+        if answer.delay:
+            self._hold(answer.delay, answer, call)
         if answer.status is None:
             raise self._failures.rebuild(answer.exception, call, has_head=False)
         body = Body(self._replayed(answer, call), lambda: None, None)
@@ -186,12 +200,20 @@ class _Wire:
     def _replayed(self, answer: Answer, call: _Call) -> Iterator[bytes]:
         for wait, chunk in answer.paced():
             if wait:
-                time.sleep(wait)
+                self._hold(wait, answer, call)
             yield chunk
         if answer.exception is not None:
             raise self._failures.rebuild(answer.exception, call, has_head=True)
         if answer.read_on is not None:
             raise self._failures.incomplete(answer.read_on())
+
+    def _hold(self, seconds: float, answer: Answer, call: _Call) -> None:
+        """Let the caller wait, as long as its own read timeout lets it; then urllib3's exception."""
+        limit = call.read_limit()
+        for nap in pacing.naps(min(seconds, limit), answer.over):
+            time.sleep(nap)
+        if seconds > limit:
+            raise self._failures.rebuild(tell(Kind.READ_TIMEOUT, "Read timed out."), call, has_head=True)
 
     def _build(self, body: Body, headers: Any, status: int, call: _Call, *, owns_connection: bool) -> Any:
         options = call.options
