@@ -20,11 +20,13 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="session", name="environment")
 def _environment() -> Mapping[str, str]:
     """The caller's, without what belongs to another run."""
-    return {
+    kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("STACKPROOF_", "PYTEST_")) and name not in ("CI", "PYTHONPATH")
     }
+    # Plugins of this environment that take longer to load than the tests run.
+    return {**kept, "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
 
 
 @pytest.fixture(scope="session", name="node")

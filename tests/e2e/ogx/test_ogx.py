@@ -50,7 +50,8 @@ def run(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "-m", "stackproof", "run", "--json", *arguments],
         cwd=PROJECT,
-        env={**caller, **environment},
+        # Plugins of this environment that take longer to load than the tests run.
+        env={**caller, "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest", **environment},
         capture_output=True,
         text=True,
         timeout=300,

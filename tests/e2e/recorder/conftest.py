@@ -229,6 +229,17 @@ class Ended:
         return not missing
 
 
+# Plugins that a test has no use for cost more than the test: each with the word that asks for it.
+_PLUGINS = {
+    "anyio": "-panyio",
+    "asyncio": "-pasyncio",
+    "hypothesispytest": None,
+    "langsmith_plugin": None,
+    "rerunfailures": "--reruns",
+    "xdist": "-n",
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
     """A project in a folder of its own."""
@@ -257,16 +268,7 @@ class Project:
 
     def command(self, *arguments: str) -> list[str]:
         """The command line of a pytest."""
-        # Plugins that a test has no use for cost more than the test.
-        others = {
-            "hypothesispytest": None,
-            "langsmith_plugin": None,
-            "xdist": "-n",
-            "rerunfailures": "--reruns",
-            "asyncio": "-pasyncio",
-        }
-        others["anyio"] = "-panyio"
-        unused = [f"-pno:{name}" for name, option in others.items() if option not in arguments]
+        unused = [f"-pno:{name}" for name, option in _PLUGINS.items() if option not in arguments]
         arguments = arguments or ("tests/integration",)
         return [sys.executable, "-m", "pytest", "-pno:cacheprovider", *unused, *arguments]
 
@@ -289,7 +291,9 @@ class Project:
         ended = subprocess.run(
             [*command, "--inference-mode", mode, "--stack-config", f"{stack}:tiny", "--seal", "never", *options],
             cwd=self.root,
-            env=self.environment(mode, stack, **variables),
+            env=self.environment(
+                mode, stack, PYTEST_ADDOPTS=" ".join(f"-pno:{name}" for name in _PLUGINS), **variables
+            ),
             capture_output=True,
             text=True,
             timeout=90,

@@ -47,7 +47,7 @@ suites:
     "pytest.ini": "[pytest]\nmarkers = slow: takes long\n",
 }
 # Plugins that take longer to load than the tests run.
-_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
+_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -pno:recording"}
 _HEAD = """
 import os
 

@@ -57,6 +57,10 @@ local:
 """
 
 
+# Plugins of this environment that no test here is about, and that take longer to load than the tests run.
+UNUSED = ("anyio", "asyncio", "hypothesispytest", "langsmith_plugin", "recording", "rerunfailures", "xdist.looponfail")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finished:
     """A run that has ended: exit code, everything printed, seconds from the signal (or the start) to the end."""
@@ -87,10 +91,13 @@ class Project:
 
     def start(self, *arguments: str, program: tuple[str, ...] = ("-m", "stackproof", "run")) -> subprocess.Popen[str]:
         """Start the command in the project, in a session of its own as a supervisor would."""
+        environ = dict(self.environ)
+        if not {"-n", "--workers"} & {*arguments}:
+            environ["PYTEST_ADDOPTS"] += " -pno:xdist"
         return subprocess.Popen(
             [sys.executable, *program, *arguments],
             cwd=self.root,
-            env=self.environ,
+            env=environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -176,8 +183,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         for name, value in os.environ.items()
         if not name.startswith(("STACKPROOF_", "PYTEST_")) and name not in ("CI", "PYTHONPATH")
     }
-    # Plugins of this environment that no test here is about, and that take longer to load than the tests run.
-    environ["PYTEST_ADDOPTS"] = "-pno:langsmith_plugin -pno:hypothesispytest"
+    # A file of tests that is written twice within a second could be read from the bytecode of the first.
+    environ.update({"PYTEST_ADDOPTS": " ".join(f"-pno:{name}" for name in UNUSED), "PYTHONDONTWRITEBYTECODE": "1"})
     made = Project(root=tmp_path, environ=environ)
     made.stack("toy")
     made.tests("def test_passes(): pass\n")

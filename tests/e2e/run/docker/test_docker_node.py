@@ -80,9 +80,13 @@ def test_the_stack_on_node_replays_in_a_container(engine: Engine, images: None, 
         ],
         cwd=ROOT,
         env={
-            name: value
-            for name, value in os.environ.items()
-            if name in kept or (not name.startswith(("STACKPROOF_", "PYTEST_")) and name not in ("CI", "PYTHONPATH"))
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if name in kept
+                or (not name.startswith(("STACKPROOF_", "PYTEST_")) and name not in ("CI", "PYTHONPATH"))
+            },
+            "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest",
         },
         capture_output=True,
         text=True,
