@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -14,26 +15,33 @@ from typing import Any
 from rich.console import Console
 
 from stackproof import catalog, console, options, plan
-from stackproof.checks import benchmark, typecheck
+from stackproof.checks import benchmark, claims, typecheck
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import digests, git, jsonfile, manifest, recordings
 from stackproof.plan import Plan
 from stackproof.recorder import redact
 from stackproof.recorder.mode import Mode
 from stackproof.run import orchestrate as run
+from stackproof.run.interrupts import Interrupts
 from stackproof.run.rundir import new_run_id
 from stackproof.verdict import github, policy, publish, render, terminal
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Verdict
 from stackproof.verdict.weigh import recording_dir, weigh
 
+CLAIM = "--claim"
 _SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
 
 
 def main(project: Path, argv: Sequence[str]) -> int:
-    """The command: `verify-release [--json]`."""
+    """The command: `verify-release [--json]`, or `verify-release --claim NAME…`, which runs those alone."""
+    if argv and argv[0] == CLAIM:
+        names = [argument for argument in argv if argument != CLAIM]
+        return claims.run(project, names, environ=os.environ)
     if unknown := [argument for argument in argv if argument != "--json"]:
-        raise UsageError(f"stackproof verify-release does not know {unknown[0]!r}", hint="it takes --json")
+        raise UsageError(
+            f"stackproof verify-release does not know {unknown[0]!r}", hint=f"it takes --json, or {CLAIM} NAME"
+        )
     return verify(project, environ=os.environ, today=datetime.now(UTC).date(), as_json="--json" in argv)
 
 
@@ -53,7 +61,7 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     with github.fenced(environ, say):
         stopped = _cells(plans, run_dir, environ, shown)
         if stopped is None:
-            _checks(rules, project, run_dir, environ, say=not as_json)
+            stopped = _checks(rules, project, run_dir, environ, say)
         manifest.write(run_dir, run_id=run_id, project=project)
         weighed = weigh(project, run_dir, environ=environ, today=today)
         secrets = _secrets(rules, project, environ)
@@ -104,10 +112,23 @@ def _cells(plans: Sequence[Plan], run_dir: Path, environ: Mapping[str, str], sho
     return None
 
 
-def _checks(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str], *, say: bool) -> None:
-    for line in _checked(rules, project, run_dir, environ):
-        if say:
-            console.out(line)
+def _checks(
+    rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str], say: Callable[[str], None]
+) -> ExitCode | None:
+    """Everything beside the cells; the signal that ended it, None when none did. What is quick to fail comes first."""
+    try:
+        if rules.claims is not None:
+            with Interrupts() as interrupts:
+                facts = claims.check(project, rules.claims, run_dir, environ=environ, interrupts=interrupts)
+            for line in claims.summary(rules.claims, facts, environ):
+                say(line)
+            if interrupts.first is not None:
+                return ExitCode.SIGINT if interrupts.first is signal.SIGINT else ExitCode.SIGTERM
+        for line in _checked(rules, project, run_dir, environ):
+            say(line)
+    except KeyboardInterrupt:
+        return ExitCode.SIGINT
+    return None
 
 
 def _checked(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str]) -> Iterator[str]:

@@ -82,6 +82,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     elsewhere={
+        "claims": "stackproof.cli.claims_cli:claims",
         "edge": "stackproof.cli.edge_cli:edge",
         "policy": "stackproof.cli.policy_cli:policy",
         "recordings": "stackproof.cli.recordings_cli:recordings",

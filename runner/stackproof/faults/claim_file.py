@@ -62,7 +62,7 @@ def load(project: Path, name: Path) -> dict[str, Claim]:
     claims = file.section("claims", "'claims'")
     if claims is None or not claims.data:
         file.fail("the claims file lists no claim", key="claims")
-    return {each: _claim(each, section) for each, section in claims.sections("claim")}
+    return {each: _claim(each, section, claims.data.lines[each]) for each, section in claims.sections("claim")}
 
 
 def named(claims: Mapping[str, Named], name: str, *, file: Path, where: str | None = None) -> Named:
@@ -92,7 +92,7 @@ def find(project: Path, test: Path) -> Path:
     )
 
 
-def _claim(name: str, section: Section) -> Claim:
+def _claim(name: str, section: Section, line: int) -> Claim:
     section.only("invariant", "fault", "events", "residue", "excludes", "environment")
     if not _NAMES.fullmatch(name):
         section.fail(f"a claim must be named with letters, digits, '-', '_' and '.', not {name!r}")
@@ -116,7 +116,7 @@ def _claim(name: str, section: Section) -> Claim:
         residue=_residue(section),
         excludes=excludes,
         environment=environment,
-        line=section.data.line,
+        line=line,
     )
 
 

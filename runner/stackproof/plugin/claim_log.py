@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,31 +19,34 @@ if TYPE_CHECKING:
     from stackproof.faults.claim_file import Claim
 
 FILE_OPTION, FOLDER_OPTION = "--stackproof-claims-file", "--stackproof-claims-folder"
+ONLY_OPTION = "--stackproof-claim"
 NAME = "observations.jsonl"
 TESTS = "tests.jsonl"
 
 
 class ClaimLog:
-    """Appends events to `NAME` in `folder`; `file` is the claims file that the tests are weighed by."""
+    """Appends events to `NAME` in `folder`; `file` is the claims file that the tests are weighed by.
 
-    def __init__(self, folder: Path, file: Path) -> None:
+    only: names of claims; tests that serve none of them are not run. Empty for all tests.
+    """
+
+    def __init__(self, folder: Path, file: Path, only: Collection[str]) -> None:
         self.file = file
         self._path = folder / NAME
+        self._only = frozenset(only)
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out the tests that were not asked for."""
+        if self._only:
+            out = [item for item in items if _serves(item) not in self._only]
+            items[:] = [item for item in items if _serves(item) in self._only]
+            config.hook.pytest_deselected(items=out)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Each process that runs tests says which claims they serve; with xdist they say the same, all of them."""
-        from stackproof.plugin.claiming import name_of  # noqa: PLC0415 - it imports this module
-
-        serves: dict[str, str] = {}
-        for item in session.items:
-            try:
-                name = name_of(item)
-            except ValueError:
-                continue  # the test fails by it
-            if name is not None:
-                serves[item.nodeid] = name
         if session.items:
+            serves = {item.nodeid: name for item in session.items if (name := _serves(item)) is not None}
             self._write("serves", tests=serves)
 
     def observed(
@@ -74,6 +77,15 @@ class ClaimLog:
             os.close(handle)
 
 
+def _serves(item: pytest.Item) -> str | None:
+    from stackproof.plugin.claiming import name_of  # noqa: PLC0415 - it imports this module
+
+    try:
+        return name_of(item)
+    except ValueError:
+        return None  # the test fails by it
+
+
 LOG: pytest.StashKey[ClaimLog] = pytest.StashKey()
 
 
@@ -81,6 +93,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Where to write, and which claims there are."""
     group = parser.getgroup("stackproof")
     group.addoption(FILE_OPTION, metavar="FILE", help="the claims file")
+    group.addoption(ONLY_OPTION, action="append", default=[], metavar="NAME", help="run the tests of this claim alone")
     group.addoption(FOLDER_OPTION, metavar="FOLDER", help="where to write what the tests of claims observe")
 
 
@@ -89,7 +102,8 @@ def pytest_configure(config: pytest.Config) -> None:
     from stackproof.plugin.journal import Journal  # noqa: PLC0415
 
     folder = Path(config.getoption(FOLDER_OPTION))
-    log = config.stash[LOG] = ClaimLog(folder, Path(config.getoption(FILE_OPTION)))
+    only = config.getoption(ONLY_OPTION)
+    log = config.stash[LOG] = ClaimLog(folder, Path(config.getoption(FILE_OPTION)), only)
     config.pluginmanager.register(log, "stackproof-claim-log")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Outcomes(Journal(folder / TESTS)), "stackproof-claim-outcomes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from stackproof.evidence.claims import FOLDER, OBSERVATIONS, REPORT, RESULT, TESTS, ClaimFacts, Observed
@@ -32,9 +32,15 @@ EVIDENCE = tuple(path.as_posix() for path in _FILES)
 
 def claims_rules(wanted: ClaimsPolicy, policy: Policy, evidence: Evidence, current: Current) -> tuple[Rule, ...]:
     """The rule of the session, whose line also speaks for the claims that hold, and then the rule of each claim."""
-    facts, tests = evidence.claims, claim_tests(evidence)
-    rules = [_claim(each, wanted, facts, tests, current) for each in wanted.claims.values()]
+    tests = claim_tests(evidence)
+    rules = each_claim(wanted, evidence.claims, insist=current.insist)
     return _session(wanted, rules, policy=policy, evidence=evidence, current=current, tests=tests), *rules
+
+
+def each_claim(wanted: ClaimsPolicy, facts: ClaimFacts | None, *, insist: bool) -> tuple[Rule, ...]:
+    """The rule of each claim. insist: what this machine lacks counts."""
+    tests = NO_TESTS if facts is None else tests_of(as_cell(facts))
+    return tuple(_claim(each, wanted, facts, tests, insist=insist) for each in wanted.claims.values())
 
 
 def claim_tests(evidence: Evidence) -> Tests:
@@ -57,7 +63,7 @@ def as_cell(facts: ClaimFacts) -> CellFacts:
 
 
 def _session(
-    wanted: ClaimsPolicy, rules: list[Rule], *, policy: Policy, evidence: Evidence, current: Current, tests: Tests
+    wanted: ClaimsPolicy, rules: Sequence[Rule], *, policy: Policy, evidence: Evidence, current: Current, tests: Tests
 ) -> Rule:
     facts = evidence.claims
     findings = [
@@ -126,7 +132,7 @@ def _others(wanted: ClaimsPolicy, facts: ClaimFacts, tests: Tests) -> Iterator[F
             yield not_proven(f"an observation of {one.test} for {one.claim} fits no test and claim")
 
 
-def _claim(each: Claim, wanted: ClaimsPolicy, facts: ClaimFacts | None, tests: Tests, current: Current) -> Rule:
+def _claim(each: Claim, wanted: ClaimsPolicy, facts: ClaimFacts | None, tests: Tests, *, insist: bool) -> Rule:
     findings: list[Finding] = []
     absent = False
     mine: list[str] = []
@@ -152,7 +158,7 @@ def _claim(each: Claim, wanted: ClaimsPolicy, facts: ClaimFacts | None, tests: T
         excludes="; ".join(each.excludes),
         evidence=EVIDENCE,
         again=f"{_AGAIN} -- --claim {each.name}",
-        blocking=each.name in wanted.required and (current.insist or not absent),
+        blocking=each.name in wanted.required and (insist or not absent),
         part_of=CLAIMS,
     )
 
@@ -171,7 +177,7 @@ def _findings(
             yield not_proven(f"{one.test} said that it does not hold, and what it observed says that it does")
     held = {one.test for one in observed if one.held}
     if not mine:
-        never = facts.log.collected is None
+        never = not facts.log.collected
         yield not_proven("its tests did not run" if never else "no test serves it")
     for test in mine:
         fact = outcomes.get(test)

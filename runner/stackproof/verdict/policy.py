@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from stackproof.catalog.yaml_source import LinedDict, Section, read
+from stackproof.errors import UsageError
 from stackproof.faults import claim_file
 from stackproof.faults.claim_file import Claim
 from stackproof.suggest import did_you_mean
@@ -38,6 +39,7 @@ __all__ = [
     "SourceRule",
     "TypecheckPolicy",
     "Waiver",
+    "claims_of",
     "load",
 ]
 
@@ -79,6 +81,17 @@ def load(project: Path) -> Policy:
         flaky_allowed=(flaky.integer("allowed", minimum=0) or 0) if flaky is not None else 0,
         waivers=tuple(_waiver(section, ids) for section in _items(file, "waivers", "waiver")),
     )
+
+
+def claims_of(project: Path) -> ClaimsPolicy:
+    """What the project's policy says about claims; UsageError where it says nothing."""
+    wanted = load(project).claims
+    if wanted is None:
+        raise UsageError(
+            f"{PATH.as_posix()} names no claims",
+            hint="add: claims: {file: tests/faults/claims.yaml, tests: [tests/faults]}",
+        )
+    return wanted
 
 
 def _cell(section: Section) -> CellPolicy:

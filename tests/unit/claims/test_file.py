@@ -38,7 +38,7 @@ def test_a_claim_has_everything_that_it_says(tmp_path: Path) -> None:
     assert claim.residue == {"pending": [], "terminal": "failed"}
     assert claim.excludes == ("what a real provider sends",)
     assert claim.environment == ("linux", "/proc", "program git")
-    assert claim.line == 4
+    assert claim.line == 3
 
 
 @pytest.mark.parametrize(
