@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, assert_never
 
 from stackproof.recordings.wording import counted, one_line, shortened, size, value
 from stackproof.trace.contents import Contents
-from stackproof.trace.events import Completed, JsonObject, Message, ModelEvent, TextDelta, ToolCall, encode
+from stackproof.trace.events import Completed, JsonObject, Message, ModelEvent, TextDelta, ToolCall
 from stackproof.trace.exchange import Exchange, to_json
 
 _WIDTH = 78
@@ -66,14 +66,25 @@ def _exchange(number: int, exchange: Exchange, *, events: bool) -> Iterator[str]
     if exchange.request is not None:
         yield from _asked(exchange.request)
     if events:
-        for event in exchange.events:
-            shown = {key: item for key, item in encode(event).items() if key != "type"}
-            yield _titled(event.type, value(shown["text"] if list(shown) == ["text"] else shown, _WIDTH - _TITLE - 2))
+        yield from (_titled(event.type, _event(event)) for event in exchange.events)
     else:
         yield from _answered(exchange.events)
     if exchange.why is not None:
         how = f": {exchange.error}" if exchange.error else ""
         yield _titled("partial", f"{exchange.why.value} after {counted(len(exchange.events), 'event')}{how}")
+
+
+def _event(event: ModelEvent) -> str:
+    match event:
+        case TextDelta() | Message():
+            return value(event.text, _WIDTH - _TITLE - 2)
+        case ToolCall():
+            return f"{event.call_id} {event.name} {event.arguments}"
+        case Completed():
+            usage = "" if event.usage is None else value(dict(event.usage), _WIDTH)
+            return f"{event.response_id or ''} {usage}".strip()
+        case _:
+            assert_never(event)
 
 
 def _step(request: JsonObject | None) -> str:
