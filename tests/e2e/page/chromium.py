@@ -10,11 +10,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 _START = 60.0
 _ANSWER = 60.0
@@ -37,6 +37,8 @@ class Chromium:
     """A browser with a profile of its own in `folder`; names resolve to nothing, so that no request leaves."""
 
     def __init__(self, command: str, folder: Path) -> None:
+        self._open = ExitStack()
+        self._number = 0
         self._popen = subprocess.Popen(
             [
                 command, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -47,11 +49,11 @@ class Chromium:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         try:
-            self._socket = connect(self._address(folder / "DevToolsActivePort"), max_size=None, open_timeout=_ANSWER)
+            address = self._address(folder / "DevToolsActivePort")
+            self._socket = self._open.enter_context(connect(address, max_size=None, open_timeout=_ANSWER))
         except BaseException:
             self.close()
             raise
-        self._number = 0
 
     def _address(self, file: Path) -> str:
         deadline = time.monotonic() + _START
@@ -101,16 +103,17 @@ class Chromium:
 
     def close(self) -> None:
         """End the browser and all its processes."""
-        socket: ClientConnection | None = getattr(self, "_socket", None)
-        if socket is not None:
-            socket.close()
+        self._open.close()
         with suppress(ProcessLookupError):
             os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.wait(timeout=_ANSWER)
 
 
 class Page:
-    """A tab. requests: every URL that it asked for. complaints: errors and warnings of its console."""
+    """A tab. requests: every URL that it asked for. blocked: how many of them its own policy refused.
+
+    complaints: errors and warnings of its console.
+    """
 
     def __init__(
         self,
@@ -127,6 +130,7 @@ class Page:
         self._browser, self._session, self._target = browser, session, target
         self.requests: list[str] = []
         self.complaints: list[str] = []
+        self.blocked = 0
         self._loaded = False
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
@@ -150,6 +154,20 @@ class Page:
         while not self._loaded:
             self._see(self._browser.receive())
 
+    def load_again(self) -> None:
+        """As a person does, and wait for the load event."""
+        self._loaded = False
+        self.call("Page.reload")
+        while not self._loaded:
+            self._see(self._browser.receive())
+
+    def seen(self) -> str:
+        """All text that is laid out, found without running a script in the page."""
+        snapshot = self.call("DOMSnapshot.captureSnapshot", computedStyles=[])
+        strings = snapshot["strings"]
+        texts = (each for document in snapshot["documents"] for each in document["layout"]["text"])
+        return "\n".join(strings[index] for index in texts if index >= 0)
+
     def evaluate(self, expression: str) -> Any:
         """The value of an expression, which must be JSON; promises are awaited."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -160,6 +178,13 @@ class Page:
     def text(self, selector: str) -> str:
         """What a person reads in the first element that matches."""
         return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
+
+    def until(self, expression: str, value: Any) -> None:
+        """Wait until an expression has a value, up to ten seconds."""
+        deadline = time.monotonic() + 10
+        while (found := self.evaluate(expression)) != value:
+            assert time.monotonic() < deadline, f"{expression} is {found!r}, not {value!r}"
+            time.sleep(0.02)
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """A key of the keyboard."""
@@ -190,6 +215,8 @@ class Page:
                 self._loaded = True
             case "Network.requestWillBeSent":
                 self.requests.append(told["request"]["url"])
+            case "Network.loadingFailed" if told.get("blockedReason") == "csp":
+                self.blocked += 1
             case "Runtime.consoleAPICalled" if told["type"] in ("error", "warning", "assert"):
                 self.complaints.append(str(told["args"]))
             case "Runtime.exceptionThrown":

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from tests.unit.verdict_outputs.conftest import COMMIT, Made, Test, example, rule
 

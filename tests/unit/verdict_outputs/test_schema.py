@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from tests.unit.verdict.conftest import Project, node, project  # noqa: F401 - the project with a policy is a fixture
 from tests.unit.verdict_outputs.conftest import Made, example
