@@ -1,15 +1,39 @@
-"""What must not be skipped: STACKPROOF_REQUIRE lists words, and a skip whose reason contains one of them is a failure.
+"""What must not be skipped, and what one worker runs.
 
-On a laptop a test may skip for want of a tool. In CI that would be a hole that nobody sees. STACKPROOF_MAY_SKIP lists
-words that excuse a skip all the same.
+STACKPROOF_REQUIRE lists words, and a skip whose reason contains one of them is a failure. On a laptop a test may skip
+for want of a tool. In CI that would be a hole that nobody sees. STACKPROOF_MAY_SKIP lists words that excuse a skip all
+the same.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+
+_HERE = Path(__file__).parent
+# What has something in common that takes long to make, or counts what is on the machine: one worker runs all of it
+# (`--dist loadgroup`), beside others with other tests.
+_TOGETHER = (
+    "e2e/live",
+    "e2e/page",
+    "e2e/recordings/test_import_archive.py",
+    "e2e/release",
+    "e2e/run/docker",
+    "e2e/test_llama_cpp.py",
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each of them to one worker, where there are workers."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        for name in _TOGETHER:
+            if item.path.is_relative_to(_HERE / name):
+                item.add_marker(pytest.mark.xdist_group(name))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
 BASE = "STACKPROOF_DOCKER_BASE"
-_HERE = Path(__file__).parent
 _TURN = 900.0  # seconds; longer than any of these tests takes, several times over
 
 DOCKERFILE = """\
@@ -65,13 +64,6 @@ under_exec: {under_exec}
 readiness: {{path: /health, status: 200, timeout: {timeout}}}
 docker: {{dockerfile: Dockerfile, context: [server.py]}}
 """
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs all of these (`--dist loadgroup`), beside others with tests that do not look at the engine."""
-    for item in items:
-        if item.path.is_relative_to(_HERE):
-            item.add_marker(pytest.mark.xdist_group("docker"))
 
 
 @pytest.fixture(autouse=True)
