@@ -13,12 +13,13 @@ from stackproof.evidence.junit_case import Case
 from stackproof.evidence.outcomes import Counts, Outcome, count, worst
 
 UNKNOWN = math.nan
-_PARTS = "\0"  # no text of an XML file has it
+PARTS = "\0"
+"""Between the parts of a key: no text of an XML file has it."""
 
 
 def key_of(classname: str, name: str) -> str:
     """What a case is kept under in its suite."""
-    return f"{classname}{_PARTS}{name}"
+    return f"{classname}{PARTS}{name}"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -40,7 +41,7 @@ class SuiteRows:
 
     def passed(self, key: str, seconds: float = UNKNOWN, line: int = 0) -> Case:
         """The case of that key which passed and said nothing else."""
-        classname, _, name = key.partition(_PARTS)
+        classname, _, name = key.partition(PARTS)
         known = None if math.isnan(seconds) else seconds
         return Case(
             suite=self.suite, classname=classname, name=name, outcome=Outcome.PASSED, seconds=known, line=line

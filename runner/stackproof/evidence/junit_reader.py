@@ -162,12 +162,9 @@ class Reader:
     def _end(self, tag: str) -> None:
         case = self._case
         if tag == "testcase" and case is not None:
-            if self._told or not _SAID_IN.isdisjoint(case):
-                self._close(case)
-                return
             get = case.get
             key = f"{get('classname', '')}\0{get('name', '')}"
-            if key in self._kept_rows:
+            if self._told or not _SAID_IN.isdisjoint(case) or key in self._kept_rows:
                 self._close(case)
                 return
             time = seconds(get("time"))

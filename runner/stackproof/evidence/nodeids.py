@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from stackproof.evidence.junit_case import Case
+from stackproof.evidence.junit_cases import PARTS
 
 # pytest writes a character that XML cannot hold as #xNN (src/_pytest/junitxml.py, bin_xml_escape).
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\u007e\u0080-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -21,17 +22,23 @@ def _escape(text: str) -> str:
 
 def junit_key(nodeid: str) -> tuple[str, str]:
     """`a/test_b.py::TestC::test_d[e/f]` -> (`a.test_b.TestC`, `test_d[e/f]`), as pytest's `mangle_test_address`."""
+    classname, _, name = row_key(nodeid).partition(PARTS)
+    return classname, name
+
+
+def row_key(nodeid: str) -> str:
+    """Both names, as the rows of a report have them."""
     path, bracket, parameters = nodeid.partition("[")
     around, _, name = path.rpartition("::")
-    if not around:  # a file by itself: pytest leaves the class name empty
-        return "", _escape(_module(path) + bracket + parameters)
-    name += bracket + parameters
-    return _classname(around), name if name.isascii() and name.isprintable() else _escape(name)
+    name = name + bracket + parameters if around else _module(name) + bracket + parameters
+    if not (name.isascii() and name.isprintable()):
+        name = _escape(name)
+    return f"{_classname(around)}{PARTS}{name}"
 
 
 @lru_cache(maxsize=4096)
 def _classname(around: str) -> str:
-    """Of a file and its classes; a file has many tests."""
+    """Of a file and its classes, or of nothing where a file is the test; a file has many tests."""
     module, *classes = around.split("::")
     return _escape(".".join([_module(module), *classes]))
 

@@ -173,7 +173,9 @@ def ended(cell: CellFacts) -> Iterator[Finding]:
         yield not_proven("tests.jsonl is missing")
         return
     if cell.log.damaged:
-        yield not_proven(f"tests.jsonl holds {cell.log.damaged} lines that are no events")
+        yield not_proven(
+            f"tests.jsonl holds {cell.log.damaged} lines that are no events, from line {cell.log.damaged_at} on"
+        )
     if cell.log.exitstatus is None:
         yield not_proven("the test session never finished")
     elif cell.exit_code is not None and cell.log.exitstatus != cell.exit_code:
@@ -181,10 +183,14 @@ def ended(cell: CellFacts) -> Iterator[Finding]:
     if cell.log.collected is None:
         yield not_proven(f"{cell.runner} never said which tests it collected")
         return
-    collected = frozenset(cell.log.collected)
-    if without := sorted(collected - cell.log.tests.keys()):
+    if cell.log.running:
+        yield not_proven(f"it ended inside of {_list(cell.log.running)}")
+    collected, told = frozenset(cell.log.collected), cell.log.tests.keys()
+    if told == collected:
+        return
+    if without := sorted(collected - told):
         yield not_proven(f"{len(without)} collected tests have no outcome: {_list(without)}")
-    if beside := sorted(cell.log.tests.keys() - collected):
+    if beside := sorted(told - collected):
         yield not_proven(f"{len(beside)} tests have an outcome and were not collected: {_list(beside)}")
 
 
@@ -243,15 +249,20 @@ def as_expected(name: str, expectation: Expectation | None, cell: CellFacts, tes
         return
     if cell.log.collected is None:
         return
-    collected = set(cell.log.collected)
+    collected = frozenset(cell.log.collected)
+    if collected != expectation.nodeids:
+        yield from _others(name, expectation, collected)
+    for fact in tests.facts.others:
+        yield from _skip(fact, expectation)
+    for test in tests.facts.passed(expectation.skips.keys() - {fact.name for fact in tests.facts.others}):
+        yield remark(f"runs although its skip is expected: {test}")
+
+
+def _others(name: str, expectation: Expectation, collected: frozenset[str]) -> Iterator[Finding]:
     for missing in sorted(expectation.nodeids - collected):
         yield failed(f"{missing} is expected and was not collected")
     for unexpected in sorted(collected - expectation.nodeids):
         yield failed(f"{unexpected} is not in ci/expected/{name}.json (stackproof policy update)")
-    for fact in tests.facts.others:
-        yield from _skip(fact, expectation)
-    for test in sorted(expectation.skips.keys() & tests.facts.plain):
-        yield remark(f"runs although its skip is expected: {test}")
 
 
 def _skip(fact: TestFact, expectation: Expectation) -> Iterator[Finding]:

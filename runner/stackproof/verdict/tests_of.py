@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import overload
 
 from stackproof.evidence.junit_case import Case
-from stackproof.evidence.junit_cases import Cases, SuiteRows, key_of
-from stackproof.evidence.nodeids import junit_key, title
+from stackproof.evidence.junit_cases import PARTS, Cases, SuiteRows
+from stackproof.evidence.nodeids import row_key, title
 from stackproof.evidence.outcomes import Counts, Outcome, count, worst
 from stackproof.evidence.read import CellFacts
 from stackproof.evidence.testlog import Entries, TestEntry
@@ -46,10 +46,9 @@ class Facts(Sequence[TestFact]):
         """Those that did, or said, more than pass."""
         return tuple(row for row in self._rows if isinstance(row, TestFact))
 
-    @cached_property
-    def plain(self) -> frozenset[str]:
-        """The names of those that passed and said nothing."""
-        return frozenset(row for row in self._rows if isinstance(row, str))
+    def passed(self, names: Set[str]) -> list[str]:
+        """Which of `names` passed and said nothing, in order."""
+        return sorted(names & {row for row in self._rows if isinstance(row, str)}) if names else []
 
     @cached_property
     def counts(self) -> Counts:
@@ -95,9 +94,9 @@ def tests_of(cell: CellFacts) -> Tests:
     rows: list[str | TestFact] = []
     contradictions: list[str] = []
     for nodeid, entry in Entries.of(cell.log.tests).rows.items():
-        pair = entry.report if isinstance(entry, TestEntry) and entry.report else junit_key(nodeid)
-        found = left.pop(key_of(*pair), None)
-        if isinstance(found, float) and isinstance(entry, float):
+        named = None if isinstance(entry, float) else entry.report
+        found = left.pop(row_key(nodeid) if named is None else PARTS.join(named), None)
+        if type(found) is float and type(entry) is float:
             rows.append(nodeid)  # as nearly all are: both say that it passed, and nothing else
             continue
         whole = cell.log.tests[nodeid]
