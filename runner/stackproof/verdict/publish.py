@@ -86,7 +86,7 @@ def write(
         if content is None:
             (run_dir / name).unlink(missing_ok=True)
         else:
-            # On one line: indented, that of twenty thousand tests is half as large again and takes seconds.
+            # On one line: indented, that of twenty thousand tests takes seconds.
             jsonfile.write_text(run_dir / name, json.dumps(content, sort_keys=True, ensure_ascii=False) + "\n")
     jsonfile.write_text(run_dir / PAGE, page.render(published))
     return published
