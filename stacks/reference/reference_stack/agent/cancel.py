@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from reference_stack.agent.failures import TurnCancelledError
+from reference_stack.agent.uninterrupted import uninterrupted
 
 T = TypeVar("T")
 
@@ -67,7 +68,8 @@ async def unless_cancelled(work: Coroutine[Any, Any, T], cancel: CancelToken, *,
         told.cancel()
         if not task.done():
             task.cancel()
-            await asyncio.wait({task}, timeout=grace)
+            # Also where the caller is cancelled again and again: nothing goes on behind his back.
+            await uninterrupted(asyncio.wait({task}, timeout=grace))
             if task.done() and not task.cancelled():
                 task.exception()  # looked at, so that nobody is told that it was not
     cancel.check()

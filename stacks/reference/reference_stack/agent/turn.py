@@ -82,7 +82,9 @@ async def run_turn(
     turn = _Turn(session, turn_id, settings, model, plan, approval, rollout, Outbox(emit), cancel)
     end: TurnEnd
     try:
-        waiting_for = await unless_cancelled(turn.run(items), cancel)
+        # A turn that was cancelled before its first step has begun all the same, and ends like any other.
+        await uninterrupted(turn.begin(items))
+        waiting_for = await unless_cancelled(turn.run(), cancel)
         end = TurnCompleted(turn_id=turn_id, usage=turn.usage, waiting_for=waiting_for)
     except TurnCancelledError as error:
         end = TurnAborted(turn_id=turn_id, reason=str(error))
@@ -113,11 +115,14 @@ class _Turn:
     usage: Mapping[str, Any] | None = None
     opened: dict[str, None] = field(default_factory=dict)
 
-    async def run(self, items: Sequence[Item]) -> tuple[str, ...]:
-        """The calls that the caller has to answer."""
+    async def begin(self, items: Sequence[Item]) -> None:
+        """Write down what the user brought."""
         started = TurnStarted(turn_id=self.turn_id)
         self.outbox.note(started)
         await self._keep(of_mark(started), *(of_item(self.turn_id, item) for item in items))
+
+    async def run(self) -> tuple[str, ...]:
+        """The calls that the caller has to answer."""
         await self.outbox.tell()
         for step in range(self.settings.max_steps):
             calls = await self._step(step)
