@@ -8,9 +8,18 @@ from stackproof.errors import ExitCode, StackproofError
 
 
 class TraceError(StackproofError):
-    """A trace does not serve: only what was recorded is at fault, or the request that was compared with it."""
+    """A trace does not serve: only what was recorded is at fault, or the request that was compared with it.
+
+    These are raised in the middle of other people's code, so the hint is a note of the exception too: tracebacks and
+    pytest show it.
+    """
 
     exit_code = ExitCode.RECORDINGS
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        if hint is not None:
+            self.add_note(hint)
 
 
 class TraceMismatchError(TraceError):

@@ -18,6 +18,7 @@ from stackproof.trace.errors import TraceBusyError, TraceError, TraceFileError
 
 PATIENCE = 10.0  # seconds that a lock is waited for; a line is written in milliseconds
 _PAUSE = 0.005
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _WITHOUT_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
 
 
@@ -49,9 +50,8 @@ def refused(path: Path, error: OSError) -> TraceError:
             return TraceFileError(f"{path} is a link that leads back to itself", hint="remove it")
         case _:
             why = error.strerror or str(error)
-            return TraceFileError(
-                f"{path} cannot be read or written: {why}", hint="make it possible, or choose another place"
-            )
+            hint = "make room there" if error.errno in _NO_ROOM else "look at its permissions"
+            return TraceFileError(f"{path} cannot be read or written: {why}", hint=f"{hint}, or choose another place")
 
 
 @contextlib.contextmanager

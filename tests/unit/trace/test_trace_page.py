@@ -43,7 +43,7 @@ def test_the_example_and_every_output_on_the_page_are_what_happens(
         [sys.executable, "different.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     (mismatch,) = re.findall(r"```\n(request 1 .*?)```", PAGE, re.DOTALL)
-    assert failed.stderr.endswith(f"TraceMismatchError: {mismatch}")
+    assert failed.stderr.endswith(f".TraceMismatchError: {mismatch}")
 
     (tmp_path / "traces/torn.jsonl").write_bytes(trace.read_bytes()[:900])
     (tmp_path / "traces/old.jsonl").write_text(OLD, encoding="utf-8")
