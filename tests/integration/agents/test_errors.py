@@ -54,7 +54,8 @@ def test_two_tools_of_one_name_are_refused(
 def test_going_on_from_a_response_that_there_is_not_is_refused(
     openai_client: OpenAI, tool_model: str, weather: FunctionToolParam
 ) -> None:
-    with pytest.raises((openai.BadRequestError, openai.NotFoundError), match="resp_nothing"):
+    with pytest.raises((openai.BadRequestError, openai.NotFoundError)) as caught:
         openai_client.responses.create(
             model=tool_model, input=QUESTION, tools=[weather], previous_response_id="resp_nothing"
         )
+    assert "resp_nothing" in caught.value.response.text

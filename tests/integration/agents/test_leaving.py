@@ -22,7 +22,7 @@ def test_a_turn_may_be_left_early(openai_client: OpenAI, text_model: str, weathe
             if event.type == "response.output_text.delta":
                 break
     after = openai_client.responses.create(
-        model=text_model, input="Which fruit is yellow?", tools=[weather], temperature=0, max_output_tokens=8
+        model=text_model, input="Which fruit is yellow?", tools=[weather], temperature=0, max_output_tokens=16
     )
     assert after.output_text, "the stack goes on"
 

@@ -14,10 +14,10 @@ CALL = function_call(ToolCall(call_id="c1", name="t", arguments="{}"))
 
 def test_calls_are_open_until_they_have_a_result() -> None:
     session = Session("s", [user_message("hi"), CALL])
-    assert session.pending == ("c1",)
+    assert list(session.pending) == ["c1"]
     item = session.resolve("c1", "done")
     assert item == function_call_output("c1", "done")
-    assert session.pending == ()
+    assert not session.pending
     assert session.history[-1] == item
     with pytest.raises(ValueError, match="no open call 'c1'"):
         session.resolve("c1", "again")
