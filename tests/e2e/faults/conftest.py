@@ -24,3 +24,12 @@ def _load(path: Path) -> Any:
 
 _recorder = _load(_E2E / "recorder" / "conftest.py")
 probe, project, nothing_stays = _recorder.probe, _recorder.project, _recorder.nothing_stays
+# A real edge, the provider that it was recorded from, and HTTP clients.
+_edge = _load(_E2E / "edge" / "conftest.py")
+edges, bench, provider, make_caller, unused_port = (
+    _edge.edges,
+    _edge.bench,
+    _edge.provider,
+    _edge.make_caller,
+    _edge.unused_port,
+)
