@@ -43,9 +43,7 @@ class SuiteRows:
         """The case of that key which passed and said nothing else."""
         classname, _, name = key.partition(PARTS)
         known = None if math.isnan(seconds) else seconds
-        return Case(
-            suite=self.suite, classname=classname, name=name, outcome=Outcome.PASSED, seconds=known, line=line
-        )
+        return Case(suite=self.suite, classname=classname, name=name, outcome=Outcome.PASSED, seconds=known, line=line)
 
     def fold(self, key: str, case: Case) -> tuple[Case, Case]:
         """Join a case with the one of its name that is there already; the one before, and what both make."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import overload
@@ -46,7 +47,7 @@ class Facts(Sequence[TestFact]):
         """Those that did, or said, more than pass."""
         return tuple(row for row in self._rows if isinstance(row, TestFact))
 
-    def passed(self, names: Set[str]) -> list[str]:
+    def passed(self, names: AbstractSet[str]) -> list[str]:
         """Which of `names` passed and said nothing, in order."""
         return sorted(names & {row for row in self._rows if isinstance(row, str)}) if names else []
 
