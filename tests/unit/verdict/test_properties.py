@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
+from stackproof.evidence.claims import ClaimFacts, Observed
 from stackproof.evidence.junit import Case, Report
 from stackproof.evidence.machine import Machine
 from stackproof.evidence.manifest import Damage, DamageKind, ManifestFacts
@@ -20,11 +21,14 @@ from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.evidence.recordings import RecordingFacts
 from stackproof.evidence.testlog import TestEntry, TestLog
 from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState
+from stackproof.faults import claim_events
+from stackproof.faults.claim import Observation
+from stackproof.faults.claim_file import Claim
 from stackproof.verdict import render, terminal
 from stackproof.verdict.current import Current
 from stackproof.verdict.decide import decide
 from stackproof.verdict.expected import Expectation
-from stackproof.verdict.policy import BenchmarkPolicy, CellPolicy, Policy, TypecheckPolicy, Waiver
+from stackproof.verdict.policy import BenchmarkPolicy, CellPolicy, ClaimsPolicy, Policy, TypecheckPolicy, Waiver
 from stackproof.verdict.records import State
 
 COMMIT, POLICY, RUN = "c" * 40, "p" * 64, "abc123"
@@ -80,14 +84,55 @@ def evidence(outcomes: Mapping[str, Outcome]) -> Evidence:
             policy=POLICY,
         ),
         recordings=RecordingFacts(files=1, commit=COMMIT, policy=POLICY),
+        claims=claim_facts(dict.fromkeys(SERVES, Outcome.PASSED)),
     )
 
 
+def claim_facts(outcomes: Mapping[str, Outcome], differing: Collection[str] = ()) -> ClaimFacts:
+    """A session over tests that serve claims; each that ran observed what its claim says, or not. None was skipped."""
+    code = int(any(outcome.bad for outcome in outcomes.values()))
+    session = cell(CELLS[0], outcomes, exit_code=code)
+    return ClaimFacts(
+        commit=COMMIT,
+        policy=POLICY,
+        claims="f",
+        tests="t",
+        exit_code=code,
+        serves={test: name for test, name in SERVES.items() if test in outcomes},
+        observed=tuple(
+            Observed(
+                claim=SERVES[test],
+                test=test,
+                attempt=1,
+                observation=Observation(events=[{"type": "ended"}], residue={"left": int(test in differing)}),
+                held=test not in differing,
+            )
+            for test, outcome in outcomes.items()
+            if outcome.executed
+        ),
+        report=session.report,
+        log=session.log,
+    )
+
+
+def claim(name: str) -> Claim:
+    ended = claim_events.expected("ended")
+    return Claim(name=name, invariant="i", fault="f", events=(ended,), residue={"left": 0}, excludes=("e",))
+
+
+SERVES = {"tests/test_c.py::test_a": "one", "tests/test_c.py::test_b": "one", "tests/test_c.py::test_c": "two"}
+CLAIMS = ClaimsPolicy(
+    file=Path("claims.yaml"),
+    claims={name: claim(name) for name in ("one", "two")},
+    tests=("tests/test_c.py",),
+    required=frozenset({"one", "two"}),
+)
 WAIVER = Waiver(test=TESTS[3], reason="r", owner="o", expires=TODAY)
 RULES = Policy(
     cells=CELLS,
     typecheck=TypecheckPolicy(paths=("a",)),
     benchmarks=(BenchmarkPolicy(name="turns", gate=1.2),),
+    claims=CLAIMS,
     flaky_allowed=2,
     waivers=(WAIVER,),
 )
@@ -99,9 +144,14 @@ NOW = Current(
     suites={wanted.id: "s" for wanted in CELLS},
     recordings={wanted.id: "r" for wanted in CELLS},
     expected={
-        wanted.id: Expectation(nodeids=frozenset(TESTS), skips={TESTS[2]: "r"}, xfails=frozenset({TESTS[1]}))
-        for wanted in CELLS
+        "claims": Expectation(nodeids=frozenset(SERVES)),
+        **{
+            wanted.id: Expectation(nodeids=frozenset(TESTS), skips={TESTS[2]: "r"}, xfails=frozenset({TESTS[1]}))
+            for wanted in CELLS
+        },
     },
+    claims="f",
+    claim_tests="t",
 )
 OUTCOMES = st.fixed_dictionaries({test: st.sampled_from(list(Outcome)) for test in TESTS})
 # Runs that are often green, so that the properties below have something to lose.
@@ -146,13 +196,34 @@ def without(found: Evidence, what: str) -> Evidence:  # noqa: PLR0911 - one for 
             return replace(found, benchmark=None)
         case "recordings":
             return replace(found, recordings=None)
+        case "claims":
+            return replace(found, claims=claims_without(found.claims, name))
         case _:
             raise AssertionError(what)
+
+
+def claims_without(facts: ClaimFacts | None, file: str) -> ClaimFacts | None:
+    """What is read of a session when one of its files was never written."""
+    if facts is None or file == "all":
+        return None
+    match file:
+        case "result":
+            bare = ClaimFacts(result=False)
+            return replace(bare, serves=facts.serves, observed=facts.observed, report=facts.report, log=facts.log)
+        case "observations":
+            return replace(facts, serves={}, observed=())
+        case "log":
+            return replace(facts, log=TestLog())
+        case "report":
+            return replace(facts, report=Report(path=Path("junit.xml")))
+        case _:
+            raise AssertionError(file)
 
 
 PIECES = st.sampled_from(
     [f"{kind}:{wanted.id}" for kind in ("cell", "report", "log", "calls", "result") for wanted in CELLS]
     + ["manifest", "typecheck", "benchmark", "recordings"]
+    + [f"claims:{file}" for file in ("all", "result", "observations", "log", "report")]
 )
 
 
