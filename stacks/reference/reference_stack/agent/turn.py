@@ -217,7 +217,8 @@ class _Turn:
         return tuple(call.call_id for call in calls if call.name in self.plan.returned)
 
     async def _keep(self, *records: Record) -> None:
-        await self.rollout.append(*records)
+        # What is in the history is written down, whatever happens meanwhile.
+        await uninterrupted(self.rollout.append(*records))
 
     def _added(self, event: Message | ToolCall) -> MessageAdded | ToolCalled:
         match event:
