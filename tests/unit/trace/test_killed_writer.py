@@ -151,6 +151,20 @@ def test_a_torn_last_line_is_refused_in_replay_and_dropped_by_the_next_recording
     assert len(ReplayModelClient(path)._whole) == 2
 
 
+def test_a_line_that_another_writer_left_torn_meanwhile_is_dropped_too(path: Path, talk: Talk) -> None:
+    client = RecordingModelClient(Scripted(), path)
+    talk.say(client, "Oslo?")
+    before = path.read_bytes()
+    talk.say(RecordingModelClient(Scripted(), path), "Oslo?")
+    line = path.read_bytes()[len(before) :]
+    os.truncate(path, len(before) + len(line) // 2)
+    talk.say(client, "Oslo?")
+    assert path.read_bytes() == before + line
+    os.truncate(path, len(before) - 1)  # less than was known to be there
+    talk.say(client, "Oslo?")
+    assert read(path).damage is None
+
+
 @pytest.mark.parametrize(
     "content", [b"my notes", b"# a heading\nand more\n", b'{"a": 1}\n', b"\x00\xff\x00", b"{}", b'{"format":"other"}\n']
 )
