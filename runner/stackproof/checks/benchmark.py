@@ -14,7 +14,7 @@ from stackproof import console
 from stackproof.checks import stack_benchmarks
 from stackproof.checks.stack_benchmarks import Measured
 from stackproof.errors import ExitCode, UsageError
-from stackproof.evidence import benchmark, digests, git, jsonfile, machine
+from stackproof.evidence import benchmark, benchmark_formats, digests, git, jsonfile, machine
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
 from stackproof.run.rundir import new_run_dir
 from stackproof.verdict import policy
@@ -176,12 +176,13 @@ def _baseline(project: Path, argv: Sequence[str]) -> BenchmarkFacts | None:
     path = project / (argv[1] if argv else BASELINE)
     if not argv and not path.is_file():
         return None
-    facts = benchmark.read(path)
-    if facts is None:
+    found = benchmark_formats.read(path)
+    if found.facts is None:
         raise UsageError(
-            f"{path.name} holds no benchmark", hint="a baseline is a checks/benchmark.json of an older run"
+            f"{path.name} holds no benchmark: {found.damage[0]}",
+            hint="a baseline is a checks/benchmark.json of an older run, or a file that docs/evidence.md describes",
         )
-    return facts
+    return found.facts
 
 
 def _has_policy(project: Path) -> bool:

@@ -15,12 +15,26 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """What a file says of times that it does not hold, in seconds."""
+
+    median: float
+    most: float
+    samples: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BenchmarkLine:
-    """One benchmark. `turns` and `floor` are seconds of the measured turn and of its floor, pair by pair."""
+    """One benchmark. `turns` and `floor` are seconds of the measured turn and of its floor, pair by pair.
+
+    told: where a file has numbers in place of the times. place: where in which file it is.
+    """
 
     name: str
     turns: tuple[float, ...]
     floor: tuple[float, ...]
+    told: Told | None = None
+    place: str = ""
 
     @property
     def samples(self) -> int:
@@ -37,10 +51,12 @@ class BenchmarkLine:
 
     def words(self) -> str:
         """`median 12.4 ms, P95 15.0, max 15.2, 20 samples`."""
+        if self.told is not None:
+            return f"median {_ms(self.told.median)} ms, max {_ms(self.told.most)}, {self.told.samples} samples"
         if not self.turns:
             return "nothing was measured"
         middle, high, most = (_ms(each) for each in (median(self.turns), nearest_rank(self.turns, 95), max(self.turns)))
-        return f"median {middle} ms, P95 {high}, max {most}, {self.samples} samples"
+        return f"median {middle} ms, P95 {high}, max {most}, {self.samples or len(self.turns)} samples"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +95,7 @@ def read(path: Path) -> BenchmarkFacts | None:
     try:
         machine = Machine(**data["machine"])
         lines = lines_of(data)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     return BenchmarkFacts(
         lines=lines,

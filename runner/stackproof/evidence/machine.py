@@ -19,7 +19,13 @@ class Machine:
 
     def words(self) -> str:
         """One line for people."""
-        return f"{self.processor}, {self.cpus} CPUs, {self.system}, Python {self.python}"
+        cpus = f"{self.cpus} CPUs" if self.cpus else ""
+        python = f"Python {self.python}" if self.python else ""
+        return ", ".join(filter(None, (self.processor, cpus, self.system, python)))
+
+
+UNKNOWN = Machine(processor="an unnamed machine", cpus=0, system="", python="")
+"""Where a file does not say: it compares with nothing, not even with another such file."""
 
 
 def fingerprint() -> Machine:

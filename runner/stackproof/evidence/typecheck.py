@@ -120,7 +120,7 @@ def read(path: Path) -> TypecheckFacts | None:
         state = TypecheckState(data["state"])
         messages = tuple(_message(item) for item in data["messages"])
         exit_code = int(data["exit_code"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     return TypecheckFacts(
         state=state,
@@ -144,7 +144,7 @@ def _messages(stdout: str) -> tuple[list[Message], list[str]]:
             continue
         try:
             messages.append(_message(json.loads(line)))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             prose.append(line.strip())
     return messages, prose
 
@@ -162,7 +162,10 @@ def _message(data: Mapping[str, Any]) -> Message:
 def _sources(stderr: str) -> Iterable[str]:
     for line in stderr.splitlines():
         if found := _SOURCE.match(line):
-            path = ast.literal_eval(found[1])
+            try:
+                path = ast.literal_eval(found[1])
+            except (ValueError, SyntaxError):  # an escape that Python does not know: the name as it is written
+                path = found[1].strip("'\"")
             yield Path(path).as_posix() if path is not None else found[2].partition(",")[0].strip("'\"")
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stackproof.evidence import junit, testlog
 from stackproof.evidence.junit import ProblemKind, Report
 
-XML = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=20)
+XML = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
 WORDS = st.sampled_from(
     [b"<testsuites>", b"<testsuite name='s' tests='1'>", b"<testcase name='t'>", b"<testcase name='t'/>", b"<failure>",
      b"<error message='e'/>", b"</failure>", b"</testcase>", b"</testsuite>", b"</testsuites>", b"<![CDATA[", b"]]>",
@@ -135,11 +135,13 @@ def test_sixty_megabytes_of_output_cost_a_process_next_to_nothing(tmp_path: Path
     assert int(kibibytes) < 12 << 10
 
 
+PLAIN = (
+    '{"event": "test", "nodeid": "a", "outcome": "passed", "duration": 0.5, "reason": null, "text": null, "attempt": 1}'
+)
 LINES = st.sampled_from(
     ['{"event": "collected", "nodeids": ["a", "b"]}', '{"event":"began","nodeid":"a"}', "[]", "{", "",
      " ", '{"event": 3}',
-     '{"event": "test", "nodeid": "a", "outcome": "passed", "duration": 0.5, "reason": null, "text": null, '
-     '"attempt": 1}',
+     PLAIN,
      '{"event": "test", "nodeid": "a", "outcome": "passed", "duration": 1e999, "attempt": 2}',
      '{"event": "test", "nodeid": "b", "outcome": "rerun", "duration": "x"}', '{"event": "test", "nodeid": 7}',
      '{"event": "test", "nodeid": "b", "outcome": "failed", "text": "\\ud83d"}', '{"event": "finished"}', "\ufeff{}"]
