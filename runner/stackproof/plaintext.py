@@ -43,3 +43,14 @@ def size(count: int) -> str:
 def counted(number: int, what: str, many: str | None = None) -> str:
     """`1 file`, `2 files`, `1,000 files`."""
     return f"{number:,} {what if number == 1 else many or what + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """`12.4 ms`, `181 ms`, `3.4 s`, `2 min 41 s`."""
+    if seconds < 0.09995:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    return f"{round(seconds) // 60} min {round(seconds) % 60} s"

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,14 +22,17 @@ from stackproof.plan import Plan
 from stackproof.recorder import redact
 from stackproof.recorder.mode import Mode
 from stackproof.run import orchestrate as run
+from stackproof.run import steps as steps_of
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.rundir import new_run_id
+from stackproof.run.steps import Steps, Telling
 from stackproof.verdict import github, policy, publish, render, terminal
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Verdict
 from stackproof.verdict.weigh import recording_dir, weigh
 
 CLAIM = "--claim"
+CLAIMS, TYPES, BENCHMARKS, RECORDINGS = "claims", "types", "benchmarks", "recordings"
 _SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
 
 
@@ -58,10 +61,14 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     # With --json nothing but the verdict is printed.
     shown = Console(quiet=True) if as_json else console.make(sys.stdout, environ)
     say = (lambda _: None) if as_json else console.out
+    steps = Steps(names=_names(rules, plans), before=steps_of.last(run_dir))
     with github.fenced(environ, say):
-        stopped = _cells(plans, run_dir, environ, shown)
+        say(f"stackproof verify-release · run {run_id} · {len(steps.names)} steps")
+        stopped = _cells(plans, run_dir, environ, shown, steps)
         if stopped is None:
-            stopped = _checks(rules, project, run_dir, environ, say)
+            stopped = _checks(rules, project, run_dir, environ, Telling(console=shown, say=say, steps=steps))
+        steps.end()
+        steps_of.save(run_dir, steps)
         manifest.write(run_dir, run_id=run_id, project=project)
         weighed = weigh(project, run_dir, environ=environ, today=today)
         secrets = _secrets(rules, project, environ)
@@ -100,11 +107,27 @@ def _plans(rules: Policy, project: Path, run_id: str, environ: Mapping[str, str]
     return plans
 
 
-def _cells(plans: Sequence[Plan], run_dir: Path, environ: Mapping[str, str], shown: Console) -> ExitCode | None:
+def _names(rules: Policy, plans: Sequence[Plan]) -> list[str]:
+    """Every step, in the order in which it comes."""
+    checks = {
+        CLAIMS: rules.claims is not None,
+        TYPES: rules.typecheck is not None,
+        BENCHMARKS: bool(rules.benchmarks),
+        RECORDINGS: True,
+    }
+    return [
+        *(cell.title for each in plans for cell in each.cells),
+        *(name for name, wanted in checks.items() if wanted),
+    ]
+
+
+def _cells(
+    plans: Sequence[Plan], run_dir: Path, environ: Mapping[str, str], shown: Console, steps: Steps
+) -> ExitCode | None:
     """Run every cell; the signal that ended it, None when none did."""
     planned: list[Any] = []
     for each in plans:
-        outcome = run.execute(each, console=shown, environ=environ, keep_going=True)
+        outcome = run.execute(each, console=shown, environ=environ, keep_going=True, steps=steps)
         planned += (jsonfile.read(run_dir / "plan.json") or {}).get("cells", [])
         if outcome.exit_code in _SIGNALS:
             return outcome.exit_code
@@ -113,32 +136,39 @@ def _cells(plans: Sequence[Plan], run_dir: Path, environ: Mapping[str, str], sho
 
 
 def _checks(
-    rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str], say: Callable[[str], None]
+    rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str], telling: Telling
 ) -> ExitCode | None:
     """Everything beside the cells; the signal that ended it, None when none did. What is quick to fail comes first."""
     try:
         if rules.claims is not None:
-            with Interrupts() as interrupts:
+            with telling.step(CLAIMS), Interrupts() as interrupts:
                 facts = claims.check(project, rules.claims, run_dir, environ=environ, interrupts=interrupts)
             for line in claims.summary(rules.claims, facts, environ):
-                say(line)
+                telling.say(line)
             if interrupts.first is not None:
                 return ExitCode.SIGINT if interrupts.first is signal.SIGINT else ExitCode.SIGTERM
-        for line in _checked(rules, project, run_dir, environ):
-            say(line)
+        for line in _checked(rules, project, run_dir, environ, telling):
+            telling.say(line)
     except KeyboardInterrupt:
         return ExitCode.SIGINT
     return None
 
 
-def _checked(rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str]) -> Iterator[str]:
+def _checked(
+    rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str], telling: Telling
+) -> Iterator[str]:
     if rules.typecheck is not None:
-        yield typecheck.line(typecheck.check(project, rules.typecheck.paths, run_dir))
+        with telling.step(TYPES):
+            types = typecheck.check(project, rules.typecheck.paths, run_dir)
+        yield typecheck.line(types)
     if rules.benchmarks:
         gates = {each.name: each.gate for each in rules.benchmarks}
-        yield from benchmark.lines(benchmark.measure(project, run_dir, names=gates), gates)
+        with telling.step(BENCHMARKS):
+            measured = benchmark.measure(project, run_dir, names=gates)
+        yield from benchmark.lines(measured, gates)
     setups, values = {cell.setup for cell in rules.cells}, _secrets(rules, project, environ)
-    found = recordings.inspect(recording_dir(project, environ), setups, values=values)
+    with telling.step(RECORDINGS):
+        found = recordings.inspect(recording_dir(project, environ), setups, values=values)
     facts = replace(found, commit=git.state(project).commit, policy=digests.policy(project))
     jsonfile.write(run_dir / "checks/recordings.json", recordings.to_json(facts))
 

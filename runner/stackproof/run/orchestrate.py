@@ -23,6 +23,7 @@ from stackproof.run.cell_run import CellOutcome, CellRun
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.judge import worst
 from stackproof.run.screen import Screen
+from stackproof.run.steps import Steps
 from stackproof.stack import handover
 
 __all__ = ["CellOutcome", "RunOutcome", "execute"]
@@ -73,18 +74,21 @@ def execute(
     console: Console | None = None,
     environ: Mapping[str, str] | None = None,
     keep_going: bool = False,
+    steps: Steps | None = None,
 ) -> RunOutcome:
     """Run every cell of `plan`, show it, write the evidence, and say what became of it.
 
     console: where to show it, standard output when None; with `--json` nothing is shown, and one object is printed
     there at the end. environ: the caller's environment, ours when None. keep_going: also after a cell whose stack did
-    not start. NotProvenError when `--seal require` cannot be met. For the main thread only: it takes SIGINT and SIGTERM
-    over, and hands them to the cell that runs.
+    not start. steps: of a larger whole, in which each cell is one. NotProvenError when `--seal require` cannot be met.
+    For the main thread only: it takes SIGINT and SIGTERM over, and hands them to the cell that runs.
     """
     caller = dict(os.environ if environ is None else environ)
     out = make_console(sys.stdout, caller) if console is None else console
     screen = Screen(
-        Console(quiet=True) if plan.options.json else out, live=out.is_terminal and not suite.talks(plan.options)
+        Console(quiet=True) if plan.options.json else out,
+        live=out.is_terminal and not suite.talks(plan.options),
+        steps=steps,
     )
     seal = namespace.decide(
         plan.options.seal, replay=Mode.parse(plan.options.inference_mode) is Mode.REPLAY, environment=caller
@@ -99,6 +103,7 @@ def execute(
         with Interrupts() as interrupts:
             try:
                 for cell in plan.cells:
+                    screen.step(cell)
                     outcomes.append(
                         CellRun(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts).run()
                     )

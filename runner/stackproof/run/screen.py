@@ -21,6 +21,7 @@ from stackproof.recorder.mode import Mode
 from stackproof.run.judge import Judgement
 from stackproof.run.namespace import Seal
 from stackproof.run.progress import Progress
+from stackproof.run.steps import Steps
 from stackproof.stack.process import shown
 
 _PLAIN_EVERY = 15.0
@@ -30,9 +31,20 @@ _LINES_OF_A_FAILURE = 60
 
 
 class Screen:
-    """Prints a run to `console`; `live` is whether a bar that redraws itself can be used."""
+    """Prints a run to `console`; `live` is whether a bar that redraws itself can be used.
 
-    def __init__(self, console: Console, *, live: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    steps: of what the cells are a part of; each cell is a step then.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        live: bool,
+        clock: Callable[[], float] = time.monotonic,
+        steps: Steps | None = None,
+    ) -> None:
+        self._steps = steps
         self._console = console
         self._live = live
         self._clock = clock
@@ -46,6 +58,11 @@ class Screen:
     def line(self, text: str = "") -> None:
         """One line as it is: nothing in it is taken for markup, and nothing is wrapped."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True, emoji=False)
+
+    def step(self, cell: Cell) -> None:
+        """A cell is next: a line where it is one step of many, nothing where it is all there is."""
+        if self._steps is not None:
+            self.line(self._steps.begin(cell.title))
 
     def ready(self, event: Mapping[str, Any]) -> None:
         """A stack or service answers: from here on the tests' time counts."""
@@ -68,7 +85,8 @@ class Screen:
                 console=self._console,
                 transient=True,
             )
-            self._bar.add_task(cell.suite.name, total=None, words="")
+            place = f"{self._steps.place} " if self._steps is not None else ""
+            self._bar.add_task(f"{place}{cell.suite.name}", total=None, words="")
             self._bar.start()
 
     def progress(self, cell: Cell, progress: Progress) -> None:
@@ -83,6 +101,11 @@ class Screen:
         now = self._clock()
         step = progress.done * 10 // progress.total if progress.total else 0
         quiet = now - self._last_line
+        if not progress.total and quiet >= _PLAIN_EVERY:
+            # A container is built, a stack starts slowly, or a runner tells of its tests at the end.
+            self._last_line = now
+            self.line(f"{cell.suite.name}: no test has a result yet, {now - self._began:.0f} s")
+            return
         # The last tenth is the line that `end` prints; a quick suite needs no other.
         if (self._step < step < 10 and quiet >= _PLAIN_APART) or (
             progress.done < progress.total and quiet >= _PLAIN_EVERY

@@ -17,6 +17,7 @@ from stackproof.run.judge import Judgement
 from stackproof.run.namespace import Seal
 from stackproof.run.progress import Progress
 from stackproof.run.screen import Screen
+from stackproof.run.steps import Steps
 
 HERE = Path("stack.yaml")
 
@@ -36,10 +37,10 @@ def cell(mode: Mode = Mode.REPLAY) -> Cell:
 class Sheet:
     """A screen and what it printed; the clock stands until it is moved."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps | None = None) -> None:
         self.file = io.StringIO()
         self.now = 50.0
-        self.screen = Screen(Console(file=self.file, width=60), live=False, clock=lambda: self.now)
+        self.screen = Screen(Console(file=self.file, width=60), live=False, clock=lambda: self.now, steps=steps)
 
     def lines(self) -> list[str]:
         return self.file.getvalue().splitlines()
@@ -148,3 +149,21 @@ def test_the_last_line_is_the_result_and_what_is_not_green_can_be_had_again() ->
         "    boom",
         "  again: stackproof run",
     ]
+
+
+def test_a_cell_that_has_not_come_to_its_tests_gives_a_sign_of_life_every_15_seconds() -> None:
+    sheet, progress = Sheet(), Progress()
+    sheet.screen.begin(cell())
+    for _ in range(40):
+        sheet.now += 1
+        sheet.screen.progress(cell(), progress)
+    assert sheet.lines() == ["base: no test has a result yet, 15 s", "base: no test has a result yet, 30 s"]
+
+
+def test_a_cell_that_is_one_step_of_many_says_which() -> None:
+    sheet = Sheet(Steps(names=["other", "base × ollama × server:reference"], clock=lambda: 0.0))
+    sheet.screen.step(cell())
+    assert sheet.lines() == ["[1/2] base × ollama × server:reference"]
+    alone = Sheet()
+    alone.screen.step(cell())
+    assert alone.lines() == []

@@ -19,6 +19,7 @@ from stackproof.evidence.outcomes import Outcome
 from stackproof.plan import Plan
 from stackproof.run import orchestrate as run
 from stackproof.run.orchestrate import CellOutcome, RunOutcome
+from stackproof.run.steps import Steps
 
 
 class Cells:
@@ -37,8 +38,12 @@ class Cells:
         console: Console | None = None,
         environ: object = None,
         keep_going: bool = False,
+        steps: Steps | None = None,
     ) -> RunOutcome:
         assert keep_going
+        assert steps is not None
+        for cell in plan.cells:
+            steps.begin(cell.title)
         self.plans.append(plan)
         made = object.__new__(Run)
         made.project, made.run_id, made.folder = self.project, plan.run_id, plan.run_dir
@@ -83,10 +88,14 @@ def test_a_release_is_one_run_folder_with_one_verdict(
     shown = capsys.readouterr().out
     assert "RELEASE VERDICT  PASS" in shown
     (plan,) = cells.plans
+    assert f"page:  .stackproof/runs/{plan.run_id}/verdict.html" in shown
+    assert "[3/5] types" in shown
+    assert "[5/5] recordings" in shown
     assert [cell.id for cell in plan.cells] == ["base-ollama-library-reference", "base-ollama-server-reference"]
     names = {path.relative_to(plan.run_dir).as_posix() for path in plan.run_dir.rglob("*") if path.is_file()}
     assert names >= {
-        "plan.json", "manifest.json", "verdict.json", "verdict.md", "junit.xml",
+        "plan.json", "manifest.json", "verdict.json", "verdict.md", "verdict.html", "junit.xml", "steps.json",
+        "ctrf/report.json", "intoto/test-result.json", "intoto/svr.json",
         "checks/typecheck.json", "checks/benchmark.json", "checks/recordings.json",
     }  # fmt: skip
     verdict = json.loads((plan.run_dir / "verdict.json").read_text())
@@ -137,3 +146,36 @@ def test_nothing_runs_when_the_policy_names_what_does_not_exist(project: Project
 def test_an_unknown_argument_is_refused(project: Project) -> None:
     with pytest.raises(UsageError, match="--fast"):
         release.main(project.folder, ["--fast"])
+
+
+def test_a_runner_of_github_gets_annotations_and_obeys_nothing_else(
+    project: Project, cells: Cells, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells.tests[node("test_one")] = Outcome.FAILED
+    release.verify(project.folder, environ={"GITHUB_ACTIONS": "true"}, today=TODAY)
+    first, *others = capsys.readouterr().out.splitlines()
+    token = first.removeprefix("::stop-commands::")
+    after = others[others.index(f"::{token}::") + 1 :]
+    assert len(token) == 32
+    assert [line.partition("::assert")[0] for line in after] == [
+        f"::error file=tests/integration/base/test_chat.py,title={node('test_one').replace(':', '%3A')}"
+    ]
+    assert release.verify(project.folder, environ={"GITHUB_ACTIONS": "true"}, today=TODAY, as_json=True) == 1
+    assert json.loads(capsys.readouterr().out)["verdict"] == "FAIL"
+
+
+def test_a_secret_of_a_setup_is_in_nothing_that_is_printed_or_written(
+    project: Project, cells: Cells, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = "correct horse battery staple"
+    named = node(f"test_one[{secret}]")
+    cells.tests[named] = Outcome.FAILED
+    project.write("stacks/setups.yaml", "ollama: {description: d, secrets: [API_KEY]}\n")
+    project.expect(cells.tests)
+    project.commit()
+    assert release.verify(project.folder, environ={"API_KEY": secret}, today=TODAY) == ExitCode.TESTS
+    assert secret not in capsys.readouterr().out
+    (plan,) = cells.plans
+    for path in plan.run_dir.rglob("*"):
+        if path.is_file() and "cells" not in path.parts and path.name != "manifest.json":
+            assert secret not in path.read_text(), path

@@ -7,8 +7,9 @@ from typing import Any
 
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
 from stackproof.evidence.statistics import median, nearest_rank
+from stackproof.plaintext import duration
 from stackproof.verdict.page import plot
-from stackproof.verdict.page.words import anchor, duration, kind, moment
+from stackproof.verdict.page.words import anchor, kind, moment
 from stackproof.verdict.records import Rule, Verdict
 
 _LINES = 12

@@ -8,8 +8,9 @@ from typing import Any
 
 from stackproof.evidence.outcomes import count
 from stackproof.evidence.read import CellFacts, Evidence
+from stackproof.plaintext import duration
 from stackproof.stack.process import tail
-from stackproof.verdict.page.words import anchor, duration, kind, seconds_between
+from stackproof.verdict.page.words import anchor, kind, seconds_between
 from stackproof.verdict.records import Rule, State, Verdict
 from stackproof.verdict.tests_of import tests_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stackproof.evidence.outcomes import Outcome
-from stackproof.verdict.page.words import duration
+from stackproof.plaintext import duration
 from stackproof.verdict.test_rows import Failure, TestRow
 
 _IN_FULL = 100

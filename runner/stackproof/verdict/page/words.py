@@ -6,6 +6,7 @@ import hashlib
 import re
 from datetime import UTC, datetime
 
+from stackproof.plaintext import duration
 from stackproof.verdict.records import State
 
 
@@ -38,17 +39,6 @@ def lasting(first: str | None, last: str | None) -> str:
     """`2 min 41 s`, or nothing."""
     took = seconds_between(first, last)
     return "" if took is None else duration(took)
-
-
-def duration(seconds: float) -> str:
-    """`12.4 ms`, `181 ms`, `3.4 s`, `2 min 41 s`."""
-    if seconds < 0.09995:
-        return f"{seconds * 1000:.1f} ms"
-    if seconds < 0.9995:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    return f"{round(seconds) // 60} min {round(seconds) % 60} s"
 
 
 def moment(text: str | None) -> str:

@@ -1,0 +1,124 @@
+"""How far a release is: which step of how many runs, since when, and how much is left if it goes as the last time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress as Bar
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from stackproof.evidence import jsonfile
+from stackproof.plaintext import duration
+
+NAME = "steps.json"
+SCHEMA = 1
+_EVERY = 15.0  # seconds between two signs of life where nothing redraws itself
+
+
+@dataclass(kw_only=True, slots=True)
+class Steps:
+    """The steps of a release by name, in their order. before: what each took the last time, in seconds.
+
+    took: what those took that have ended. A name that is listed twice is one step that comes twice.
+    """
+
+    names: Sequence[str]
+    before: Mapping[str, float] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    took: dict[str, float] = field(default_factory=dict)
+    _number: int = 0
+    _first: float | None = None
+    _running: tuple[str, float] | None = None
+
+    @property
+    def place(self) -> str:
+        """`[ 3/38]`."""
+        return f"[{self._number:{len(str(len(self.names)))}}/{len(self.names)}]"
+
+    def begin(self, name: str) -> str:
+        """The next step starts, which ends the one before; the line that says so."""
+        self.end()
+        now = self.clock()
+        self._first = now if self._first is None else self._first
+        self._number += 1
+        self._running = (name, now)
+        so_far = f"{duration(now - self._first)} so far" if self._number > 1 else ""
+        told = ", ".join(filter(None, (so_far, self._left())))
+        return f"{self.place} {name}" + (f"   {told}" if told else "")
+
+    def end(self) -> None:
+        """The step that runs is over; nothing happens where none does."""
+        if self._running is not None:
+            name, since = self._running
+            self.took[name] = self.took.get(name, 0.0) + self.clock() - since
+            self._running = None
+
+    def _left(self) -> str:
+        """What the steps from here on took the last time; nothing where one of them is new."""
+        ahead = list(self.names)[self._number - 1 :]
+        if not ahead or any(name not in self.before for name in ahead):
+            return ""
+        return f"about {duration(sum(self.before[name] for name in ahead))} to go"
+
+
+def save(run_dir: Path, steps: Steps) -> None:
+    """Write what each step took, for the next release: no evidence, and no verdict depends on it."""
+    seconds = {name: round(value, 3) for name, value in steps.took.items()}
+    jsonfile.write(run_dir / NAME, {"schema": SCHEMA, "kind": "steps", "seconds": seconds})
+
+
+def last(run_dir: Path) -> dict[str, float]:
+    """What each step took in the newest release beside `run_dir`; empty where there is none."""
+    others = [path for path in run_dir.parent.glob(f"*/{NAME}") if path.parent != run_dir]
+    newest = max(others, key=lambda path: path.stat().st_mtime, default=None)
+    data = (jsonfile.read(newest) if newest is not None else None) or {}
+    seconds = jsonfile.table(data, "seconds") if data.get("schema") == SCHEMA else {}
+    return {name: float(value) for name, value in seconds.items() if isinstance(value, int | float) and value >= 0}
+
+
+@contextmanager
+def alive(what: str, console: Console, *, every: float = _EVERY) -> Iterator[None]:
+    """Show that something which prints nothing still runs: a clock on a terminal, a line now and then elsewhere."""
+    if console.is_terminal:
+        with Bar(
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
+        ) as bar:
+            bar.add_task(what, total=None)
+            yield
+        return
+    began, over = time.monotonic(), threading.Event()
+
+    def beat() -> None:
+        while not over.wait(every):
+            took = duration(time.monotonic() - began)
+            console.print(f"{what}: still running, {took}", markup=False, highlight=False, soft_wrap=True, emoji=False)
+
+    thread = threading.Thread(target=beat, name="stackproof-alive", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(timeout=5)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Telling:
+    """Where the checks say what they do. console: quiet where only the verdict is wanted."""
+
+    console: Console
+    say: Callable[[str], None]
+    steps: Steps
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Say that a check begins, and show that it lives while it prints nothing."""
+        self.say(self.steps.begin(name))
+        with alive(name, self.console):
+            yield
