@@ -77,7 +77,8 @@ class Trace:
         """What became of a call: `entry` is its line in the calls' journal."""
         kind, file = str(entry["kind"]), str(entry.get("file") or "")
         late = ", after its test had ended" if entry.get("late") else ""
-        reason = f" ({entry['reason']})" if entry.get("reason") else ""
+        why = entry.get("reason") or entry.get("fault")
+        reason = f" ({why})" if why else ""
         head = f"{_HEADS.get(kind, kind)}{reason}: {_asked(call, ordinal)}{late}"
         if kind in ("recorded", "dropped"):
             where = [("staged at", file)] if file else []

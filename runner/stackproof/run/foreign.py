@@ -16,7 +16,7 @@ from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
 from stackproof.options import RunOptions
 from stackproof.plan import Cell
-from stackproof.plugin import afterwards, keeping, tally
+from stackproof.plugin import afterwards, faulting, keeping, tally
 from stackproof.plugin.journal import Journal
 from stackproof.recorder import elsewhere
 from stackproof.recorder.brain import Brain
@@ -146,6 +146,9 @@ def settle(
             settled = replace(settled, error=_error("lost", there.problem, ExitCode.NOT_PROVEN))
         if settled.code == 0 and (facts["missed"] or (facts["unused"] and settings.strict)):
             settled = replace(settled, code=int(ExitCode.RECORDINGS))
+        never = faulting.never_met(brain, len(tests))
+        if never is not None and settled.code == 0 and settled.error is None:
+            settled = replace(settled, error=_error("fault", never.message, never.exit_code))
         if settled.code is not None and not stopped:
             journal.write("finished", exitstatus=settled.code, runner=runner.name, runner_code=ended.code)
         return settled
