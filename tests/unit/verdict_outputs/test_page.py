@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 from tests.unit.verdict_outputs.conftest import STARTED, Made, Test, example, rule
 
-from stackproof.evidence import jsonfile, recordings
+from stackproof.evidence import benchmark, jsonfile, recordings
+from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
+from stackproof.evidence.machine import Machine
 from stackproof.evidence.outcomes import Outcome
+from stackproof.run import steps
+from stackproof.run.steps import Steps
 from stackproof.verdict.records import failed, remark
 
 FILE = "tests/integration/base/test_chat.py"
@@ -203,7 +207,9 @@ def test_the_last_verdict_is_compared_with(made: Made, tmp_path: Path) -> None:
     before = Made(folder=tmp_path / "runs/000001", more={"run_id": "000001"})
     before.rules = [rule("types"), rule("gone")]
     before.more |= {"started": "2026-11-30T10:00:00+00:00", "stopped": "2026-11-30T10:03:00+00:00"}
+    before.checks()
     before.publish()
+    made.checks()
     older = Made(folder=tmp_path / "runs/000002", more={"run_id": "000002"})
     older.more |= {"started": "2026-11-29T10:00:00+00:00", "stopped": "2026-11-29T10:03:00+00:00"}
     older.publish()
@@ -214,11 +220,30 @@ def test_the_last_verdict_is_compared_with(made: Made, tmp_path: Path) -> None:
     assert "Compared with run 000001 of commit 4c1d9e2 , 3 min 0 s: PASS" in text
     assert "types PASS FAIL" in text
     assert "No longer asked for: gone." in text
+    assert "turns: +0% in ratio to the floor, within the noise" in text
     assert "1 finding not there before a.py:3: wrong" in text
     assert "Since the last verdict" not in Read(older.page()).text
 
 
 def test_a_run_folder_with_nothing_in_it_has_a_page(made: Made) -> None:
     text = Read(made.page()).text
-    assert "NOT PROVEN" in text
+    assert "NOT PROVEN There is no rule, and so nothing is proven." in text
     assert "No test says how long it took." in text
+
+
+def test_the_longest_steps_of_the_release_are_told(made: Made) -> None:
+    steps.save(made.folder, Steps(names=[], took={"types": 131.0, "recordings": 2.5}))
+    text = Read(made.page()).text
+    assert "types 2 min 11 s recordings 2.5 s" in text
+
+
+def test_a_benchmark_without_a_floor_has_its_numbers_and_no_plot(made: Made) -> None:
+    line = BenchmarkLine(name="alone", turns=(0.010, 0.012, 0.014), floor=())
+    machine = Machine(processor="p", cpus=2, system="Linux", python="CPython 3.11.7")
+    facts = BenchmarkFacts(lines={"alone": line}, machine=machine, date="2026-12-01T10:22:00+00:00")
+    jsonfile.write(made.folder / "checks/benchmark.json", benchmark.to_json(facts))
+    page = made.page()
+    text = Read(page).text
+    assert "turn 12.0 ms 14.0 ms 14.0 ms" in text
+    assert "median 12.0 ms, P95 14.0, max 14.0, 3 samples." in text
+    assert "<circle class=" not in page

@@ -35,9 +35,9 @@ def _line(line: BenchmarkLine, rule: Rule | None, gate: float | None) -> dict[st
         "name": line.name,
         "kind": kind(rule.state) if rule is not None else "none",
         "anchor": anchor(rule.id) if rule is not None else "",
-        "samples": line.samples,
-        "numbers": _numbers(line) if measured else [],
-        "ratio": _ratio(line),
+        "pairs": line.samples,
+        "numbers": _numbers(line),
+        "words": _ratio(line) or line.words(),
         "gate": "" if gate is None else f"{gate:.2f}",
         "times": plot.times(line) if measured else None,
         "ratios": plot.ratios(line, gate) if measured else None,
@@ -53,6 +53,7 @@ def _numbers(line: BenchmarkLine) -> list[dict[str, str]]:
             "most": duration(max(values)),
         }
         for what, values in (("turn", line.turns), ("floor", line.floor))
+        if values
     ]
 
 

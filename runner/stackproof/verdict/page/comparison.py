@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stackproof.evidence import jsonfile
+from stackproof.evidence import benchmark, benchmark_changes, jsonfile
 from stackproof.plaintext import counted
 from stackproof.verdict.current import short
 from stackproof.verdict.page.words import anchor, kind, lasting
@@ -23,9 +23,10 @@ def of(published: Publication) -> dict[str, Any] | None:
     """Rules whose state changed, appeared or went, and findings of failed rules that are new; None without a verdict
     before this one.
     """
-    before = _before(published.run_dir, published.verdict)
-    if before is None:
+    found = _before(published.run_dir, published.verdict)
+    if found is None:
         return None
+    folder, before = found
     old = {str(rule.get("id")): rule for rule in before["rules"] if isinstance(rule, dict)}
     new = {rule.id: rule for rule in published.verdict.rules}
     changes = [
@@ -59,23 +60,32 @@ def of(published: Publication) -> dict[str, Any] | None:
         "gone": gone[:_MOST],
         "fresh": fresh[:_MOST],
         "more_fresh": max(0, len(fresh) - _MOST),
+        "benchmarks": _benchmarks(published, folder),
         "fresh_words": counted(len(fresh), "finding"),
     }
 
 
-def _before(run_dir: Path, verdict: Verdict) -> dict[str, Any] | None:
-    """The newest verdict of another run that ended before this one began."""
+def _benchmarks(published: Publication, folder: Path) -> list[str]:
+    now, then = published.evidence.benchmark, benchmark.read(folder / "checks/benchmark.json")
+    if now is None or then is None:
+        return []
+    found = benchmark_changes.compare(now, then)
+    return [found.not_comparable] if found.not_comparable else [change.words() for change in found.changes][:_MOST]
+
+
+def _before(run_dir: Path, verdict: Verdict) -> tuple[Path, dict[str, Any]] | None:
+    """The newest verdict of another run that ended before this one began, with its folder."""
     found = list(_others(run_dir, verdict.started or ""))
-    return max(found, key=lambda other: str(other["stopped"]), default=None)
+    return max(found, key=lambda other: str(other[1]["stopped"]), default=None)
 
 
-def _others(run_dir: Path, began: str) -> Iterator[dict[str, Any]]:
+def _others(run_dir: Path, began: str) -> Iterator[tuple[Path, dict[str, Any]]]:
     for path in sorted(run_dir.parent.glob("*/verdict.json")):
         data = jsonfile.read(path) if path.parent.name != run_dir.name else None
         if data is None or data.get("kind") != "verdict" or not isinstance(data.get("rules"), list):
             continue
         if (stopped := jsonfile.text(data, "stopped")) and stopped <= began:
-            yield data
+            yield path.parent, data
 
 
 def _state(rule: dict[str, Any] | None) -> str:

@@ -25,6 +25,7 @@ def of(published: Publication) -> dict[str, Any]:
         "unrun": tests.unrun(rows),
         "borne": tests.borne(rows),
         "slow": tests.slow(rows),
+        "steps": tests.steps(published.run_dir),
         "tests": tests.compact(rows),
         "benchmarks": benchmarks.of(evidence.benchmark, verdict, published.gates),
         "recordings": recorded.of(evidence),

@@ -42,6 +42,8 @@ def _sentence(verdict: Verdict) -> str:
     absent = sum(rule.counted is not rule.state for rule in verdict.shown)
     total = len(verdict.shown)
     beside = f" {counted(absent, 'rule')} could not be tried here and need not be." if absent else ""
+    if not verdict.rules:
+        return "There is no rule, and so nothing is proven."
     match verdict.state:
         case State.PASS:
             green = counted(total - absent, "rule")

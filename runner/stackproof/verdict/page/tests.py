@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Outcome
 from stackproof.plaintext import duration
 from stackproof.verdict.test_rows import Failure, TestRow
@@ -86,6 +88,19 @@ def slow(rows: Iterable[TestRow]) -> list[dict[str, Any]]:
         }
         for seconds, row in timed
         if seconds > 0
+    ]
+
+
+def steps(run_dir: Path) -> list[dict[str, Any]]:
+    """What the cells and the checks of the release took, the longest first; empty where nobody wrote it down."""
+    known = jsonfile.table(jsonfile.read(run_dir / "steps.json") or {}, "seconds")
+    timed = sorted(
+        ((value, name) for name, value in known.items() if isinstance(value, int | float) and value > 0),
+        key=lambda pair: (-pair[0], pair[1]),
+    )[:_SLOWEST]
+    return [
+        {"name": name, "took": duration(seconds), "width": round(seconds / timed[0][0] * 100, 1)}
+        for seconds, name in timed
     ]
 
 
