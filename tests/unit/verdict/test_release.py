@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.unit.claims.conftest import CLAIMS, TESTS
 from tests.unit.verdict.conftest import GOOD, POLICY, TODAY, Project, Run, node
 
 from stackproof import release
@@ -20,6 +25,8 @@ from stackproof.plan import Plan
 from stackproof.run import orchestrate as run
 from stackproof.run.orchestrate import CellOutcome, RunOutcome
 from stackproof.run.steps import Steps
+from stackproof.verdict import expected
+from stackproof.verdict.expected import Expectation
 
 
 class Cells:
@@ -179,3 +186,68 @@ def test_a_secret_of_a_setup_is_in_nothing_that_is_printed_or_written(
     for path in plan.run_dir.rglob("*"):
         if path.is_file() and "cells" not in path.parts and path.name != "manifest.json":
             assert secret not in path.read_text(), path
+
+
+@pytest.fixture
+def claimed(project: Project, cells: Cells, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The project with claims that hold; pytest loads no plugin but ours there, which saves seconds."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    project.write("ci/release.yaml", POLICY + "claims: {file: tests/claims.yaml, tests: [tests/faults]}\n")
+    project.write("tests/claims.yaml", CLAIMS)
+    project.write("tests/faults/test_claims.py", TESTS)
+    names = ("cut[0]", "cut[2]", "full", "elsewhere")
+    tests = frozenset(f"tests/faults/test_claims.py::test_{name}" for name in names)
+    expected.save(project.folder, "claims", Expectation(nodeids=tests))
+    project.write(".gitignore", ".stackproof/\n.mypy_cache/\n.pytest_cache/\n__pycache__/\n")
+    project.commit()
+    return project
+
+
+def test_claims_are_run_and_those_that_hold_are_one_line(
+    claimed: Project, cells: Cells, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert release.verify(claimed.folder, environ=os.environ, today=TODAY) == ExitCode.PASS
+    shown = capsys.readouterr().out
+    assert "  ✓ claims " in shown
+    assert "  ? claim elsewhere" in shown
+    assert "claim cut" not in shown
+    run_dir = cells.plans[0].run_dir
+    assert {path.name for path in (run_dir / "checks/claims").iterdir()} == {
+        "junit.xml", "observations.jsonl", "pytest.log", "tests.jsonl",
+    }  # fmt: skip
+    verdict = json.loads((run_dir / "verdict.json").read_text())
+    (cut,) = (each for each in verdict["rules"] if each["id"] == "claim:cut")
+    assert (cut["state"], cut["excludes"]) == ("PASS", "what a real provider sends; other transports")
+
+
+def test_a_signal_while_claims_run_ends_a_release_with_a_verdict(
+    claimed: Project, cells: Cells, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+    hang = f"    open({str(begun)!r}, 'w').close()\n    time.sleep(60)\n"
+    claimed.write(
+        "tests/faults/test_claims.py", TESTS.replace("    for seed in range(3):\n", hang + "    for seed in (1,):\n")
+    )
+    claimed.commit()
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + 50
+        while not begun.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    assert release.verify(claimed.folder, environ=os.environ, today=TODAY) == ExitCode.SIGINT
+    thread.join()
+    shown = capsys.readouterr().out
+    assert "RELEASE VERDICT  NOT PROVEN" in shown
+    assert "? claim full" in shown
+    assert "claim cut" not in shown
+
+
+def test_claims_by_name_are_run_without_a_verdict(claimed: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert release.main(claimed.folder, ["--claim", "cut"]) == ExitCode.PASS
+    shown = capsys.readouterr().out
+    assert shown.startswith("✓ claims  1 of 1 hold\n")
+    assert "VERDICT" not in shown
