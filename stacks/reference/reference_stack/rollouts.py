@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reference_stack.agent.records import Rollout, Unwritten
 from reference_stack.agent.resume import open_rollout
+from reference_stack.agent.rollout import RolloutError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,7 +25,10 @@ class Rollouts:
         if self.folder is None:
             yield Unwritten()
             return
-        await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True)
+        try:
+            await asyncio.to_thread(self.folder.mkdir, parents=True, exist_ok=True)
+        except OSError as error:
+            raise RolloutError(f"The folder of rollouts {self.folder} cannot be had: {error.strerror}.") from error
         writer, _ = await open_rollout(self.folder / f"{name}.jsonl")
         try:
             yield writer
