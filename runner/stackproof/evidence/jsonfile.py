@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,15 @@ def write(path: Path, data: Mapping[str, Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file under a temporary name, then rename it. Lone surrogates are written as escapes."""
+    write_pieces(path, (text,))
+
+
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """As `write_text`, without ever holding the whole text."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.writelines(pieces)
     partial.replace(path)
 
 

@@ -87,6 +87,17 @@ class Cases(Sequence[Case]):
         counted = count(told)
         return replace(counted, passed=counted.passed + len(self) - len(told))
 
+    @property
+    def seconds(self) -> float | None:
+        """Of all cases together, None where none says how long it took."""
+        times = (
+            (row.seconds if isinstance(row, Case) else row)
+            for suite in self.suites.values()
+            for row in suite.rows.values()
+        )
+        known = [time for time in times if time is not None and not math.isnan(time)]
+        return sum(known) if known else None
+
     def __len__(self) -> int:
         return sum(len(suite.rows) for suite in self.suites.values())
 

@@ -1,15 +1,16 @@
-"""One JUnit report over all cells of a run."""
+"""One JUnit report over all cells of a run, written case by case: no report is ever held whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from xml.etree import ElementTree as ET
+from typing import assert_never
 
-from stackproof.evidence import jsonfile
-from stackproof.evidence.junit import Case, Report
+from stackproof.evidence import jsonfile, junit
+from stackproof.evidence.junit_case import Case, Report
+from stackproof.evidence.junit_cases import Cases, both, identical, key_of
 from stackproof.evidence.outcomes import Counts, Outcome, count
-from stackproof.evidence.xmltext import clean
+from stackproof.evidence.xmltext import attribute, content
 
 
 def to_xml(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | None = None) -> str:
@@ -18,22 +19,27 @@ def to_xml(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | N
     The cell's id is the suite's name and the first part of each class name, so that viewers which fold suites keep two
     cells apart. `more` are suites of other cases. Reports that are one and the same file count once.
     """
-    root = ET.Element("testsuites")
-    for name, report in unique(reports).items():
-        _suite(root, name, report.cases, report.properties)
-    for name, cases in (more or {}).items():
-        _suite(root, name, tuple(cases), ())
-    total = count(case.outcome for report in unique(reports).values() for case in report.cases)
-    extra = count(case.outcome for cases in (more or {}).values() for case in cases)
-    for attribute, number in _numbers(total).items():
-        root.set(attribute, str(number + _numbers(extra)[attribute]))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+    return "".join(pieces(reports, more))
 
 
 def write(path: Path, reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | None = None) -> None:
-    """Write what `to_xml` makes."""
-    jsonfile.write_text(path, to_xml(reports, more))
+    """Write what `to_xml` makes, in bounded memory."""
+    jsonfile.write_pieces(path, pieces(reports, more))
+
+
+def pieces(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | None = None) -> Iterator[str]:
+    """The document in pieces. Of a report that was read from a file, its cases are read again as they are written."""
+    once = unique(reports)
+    others = {name: list(cases) for name, cases in (more or {}).items()}
+    numbers = [_numbers(report.counts) for report in once.values()]
+    numbers += [_numbers(count(case.outcome for case in cases)) for cases in others.values()]
+    totals = {key: sum(each[key] for each in numbers) for key in _numbers(Counts())}
+    yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites{_attributes(totals)}>\n'
+    for (name, report), own in zip(once.items(), numbers, strict=False):
+        yield from _suite(name, own, _seconds(report.cases), report.properties, _whole(report))
+    for (name, cases), own in zip(others.items(), numbers[len(once) :], strict=True):
+        yield from _suite(name, own, _seconds(cases), (), cases)
+    yield "</testsuites>\n"
 
 
 def unique(reports: Mapping[str, Report]) -> dict[str, Report]:
@@ -48,57 +54,89 @@ def unique(reports: Mapping[str, Report]) -> dict[str, Report]:
     return found
 
 
-def _suite(root: ET.Element, name: str, cases: Iterable[Case], properties: Iterable[tuple[str, str]]) -> None:
-    listed = list(cases)
-    suite = ET.SubElement(root, "testsuite", name=clean(name))
-    for attribute, number in _numbers(count(case.outcome for case in listed)).items():
-        suite.set(attribute, str(number))
-    known = [case.seconds for case in listed if case.seconds is not None]
-    if known:
-        suite.set("time", f"{sum(known):.3f}")
-    _properties(suite, properties)
-    for case in listed:
-        _case(suite, name, case)
+def _whole(report: Report) -> Iterator[Case]:
+    """The folded cases of a report, with what tests wrote where they come from a file."""
+    if not isinstance(report.cases, Cases):
+        yield from report.cases
+        return
+    twice = {(suite, key): times for suite, rows in report.cases.suites.items() for key, times in rows.repeated.items()}
+    waiting: dict[tuple[str, str], Case] = {}
+    for case in junit.stream(report.path):
+        place = (case.suite, key_of(case.classname, case.name))
+        if place not in twice:
+            yield case
+            continue
+        before = waiting.get(place)
+        joined = case if before is None else before if identical(before, case) else both(before, case)
+        waiting[place] = joined
+        twice[place] -= 1
+        if not twice[place]:
+            yield waiting.pop(place)
+    yield from waiting.values()  # the file is not what it was
 
 
-def _case(suite: ET.Element, name: str, case: Case) -> None:
-    classname = ".".join(filter(None, (name, case.classname)))
-    element = ET.SubElement(suite, "testcase", classname=clean(classname), name=clean(case.name))
-    if case.seconds is not None:
-        element.set("time", f"{case.seconds:.3f}")
-    _properties(element, case.properties)
-    match case.outcome:
-        case Outcome.FAILED:
-            _mark(element, "failure", case)
-        case Outcome.ERROR:
-            _mark(element, "error", case)
-        case Outcome.SKIPPED:
-            _mark(element, "skipped", case, kind="pytest.skip")
-        case Outcome.XFAILED:
-            _mark(element, "skipped", case, kind="pytest.xfail")
-        case Outcome.XPASSED:
-            _mark(element, "skipped", case, kind="pytest.xpass")
-        case Outcome.FLAKY:
-            _mark(element, "flakyFailure", case)
-        case Outcome.PASSED:
-            pass
+def _seconds(cases: Iterable[Case]) -> float | None:
+    if isinstance(cases, Cases):
+        return cases.seconds
+    known = [case.seconds for case in cases if case.seconds is not None]
+    return sum(known) if known else None
+
+
+def _suite(
+    name: str,
+    numbers: Mapping[str, int],
+    seconds: float | None,
+    properties: Iterable[tuple[str, str]],
+    cases: Iterable[Case],
+) -> Iterator[str]:
+    time = "" if seconds is None else f' time="{seconds:.3f}"'
+    yield f"  <testsuite name={attribute(name)}{_attributes(numbers)}{time}>\n"
+    yield _properties(properties, "    ")
+    for case in cases:
+        yield _case(name, case)
+    yield "  </testsuite>\n"
+
+
+def _case(cell: str, case: Case) -> str:
+    classname = ".".join(filter(None, (cell, case.classname)))
+    time = "" if case.seconds is None else f' time="{case.seconds:.3f}"'
+    inner = _properties(case.properties, "      ") + _mark(case)
     if case.output:
-        ET.SubElement(element, "system-out").text = clean(case.output)
+        inner += f"      <system-out>{content(case.output)}</system-out>\n"
+    head = f"    <testcase classname={attribute(classname)} name={attribute(case.name)}{time}"
+    return f"{head}>\n{inner}    </testcase>\n" if inner else f"{head} />\n"
 
 
-def _mark(element: ET.Element, tag: str, case: Case, *, kind: str | None = None) -> None:
-    mark = ET.SubElement(element, tag, message=clean(case.message))
-    if kind is not None:
-        mark.set("type", kind)
-    mark.text = clean(case.text)
+def _mark(case: Case) -> str:
+    match case.outcome:
+        case Outcome.PASSED:
+            return ""
+        case Outcome.FAILED:
+            tag, kind = "failure", ""
+        case Outcome.ERROR:
+            tag, kind = "error", ""
+        case Outcome.SKIPPED:
+            tag, kind = "skipped", ' type="pytest.skip"'
+        case Outcome.XFAILED:
+            tag, kind = "skipped", ' type="pytest.xfail"'
+        case Outcome.XPASSED:
+            tag, kind = "skipped", ' type="pytest.xpass"'
+        case Outcome.FLAKY:
+            tag, kind = "flakyFailure", ""
+        case _:
+            assert_never(case.outcome)
+    return f"      <{tag} message={attribute(case.message)}{kind}>{content(case.text)}</{tag}>\n"
 
 
-def _properties(element: ET.Element, properties: Iterable[tuple[str, str]]) -> None:
-    listed = list(properties)
-    if listed:
-        inner = ET.SubElement(element, "properties")
-        for name, value in listed:
-            ET.SubElement(inner, "property", name=clean(name), value=clean(value))
+def _properties(properties: Iterable[tuple[str, str]], indent: str) -> str:
+    inner = "".join(
+        f"{indent}  <property name={attribute(name)} value={attribute(value)} />\n" for name, value in properties
+    )
+    return f"{indent}<properties>\n{inner}{indent}</properties>\n" if inner else ""
+
+
+def _attributes(numbers: Mapping[str, int]) -> str:
+    return "".join(f' {name}="{number}"' for name, number in numbers.items())
 
 
 def _numbers(counts: Counts) -> dict[str, int]:

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9A-Fa-f]{1,8})|([0-9]{1,8}));")
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,200}encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
+_HARMLESS = re.compile("[ !#-%'-;=?-~]*").fullmatch
 _CHUNK = 1 << 16
 _LONGEST = 16  # bytes of a character reference
 _LEGAL = bytes(byte for byte in range(128) if byte >= 32 or byte in b"\t\n\r")
@@ -33,6 +34,8 @@ def _clean_references(text: str) -> str:
 
 def attribute(text: str) -> str:
     """`text` between quotes, as the value of an attribute; line ends survive the parser's normalising."""
+    if _HARMLESS(text):
+        return f'"{text}"'
     return quoteattr(clean(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 

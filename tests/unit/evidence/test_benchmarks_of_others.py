@@ -116,8 +116,13 @@ JSON = st.recursive(
         st.lists(inner, max_size=3),
         st.dictionaries(
             st.sampled_from(
-                ["kind", "lines", "benchmarks", "name", "fullname", "seconds", "stats", "data", "median", "max", "rounds",
-                 "machine_info", "cpu", "count", "floor", "machine", "commit_info"]
+                ["kind", "lines", "benchmarks", "name", "fullname", "seconds", "stats", "data", "median", "max"]
+            ),
+            inner,
+            max_size=5,
+        ),
+        st.dictionaries(
+            st.sampled_from(["rounds", "machine_info", "cpu", "count", "floor", "machine", "commit_info"]
             ),
             inner,
             max_size=5,

@@ -240,6 +240,26 @@ def test_one_report_under_two_names_counts_once(tmp_path: Path) -> None:
     assert list(merge.unique({"a": found, "b": found})) == ["a"]
 
 
+def test_merging_folds_what_was_written_apart_and_keeps_what_tests_wrote(tmp_path: Path) -> None:
+    path, merged = tmp_path / "one.xml", tmp_path / "merged.xml"
+    path.write_text(
+        """<testsuite name="s"><testcase classname="a" name="t" time="1"><system-out>one\n&amp; two</system-out>
+        </testcase>
+        <testcase classname="a" name="u"><system-err>x</system-err></testcase>
+        <testcase classname="a" name="t" time="0.5"><error message="q&quot;'&lt;&#10;">]]&gt;</error></testcase>
+        <testcase classname="a" name="u"><system-err>x</system-err></testcase></testsuite>"""
+    )
+    merge.write(merged, {"c": junit.read(path)})
+    assert [(case.name, case.outcome.value, case.output) for case in junit.stream(merged)] == [
+        ("t", "error", "one\n& two"),
+        ("u", "passed", "x"),
+    ]
+    found = junit.read(merged)
+    assert not found.problems
+    assert found.cases[0].seconds == 1.5
+    assert (found.cases[0].message, found.cases[0].text) == ("q\"'<\n", "]]>")
+
+
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_every_outcome_survives_merging(tmp_path: Path, outcome: Outcome) -> None:
     case = Case(suite="s", classname="c", name="n", outcome=outcome, message="m", text="x")
