@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -32,6 +32,8 @@ from stackproof.recorder.store import Store
 APPS = Path(__file__).with_name("apps")
 LONGEST = 40.0
 PARTS = 120  # of a stream that is "long"
+# Nothing here is TLS; by default each client would read all the authorities there are.
+PLAIN: Mapping[str, Any] = {"trust_env": False, "verify": False}
 
 
 @dataclass
@@ -121,7 +123,7 @@ class Served:
         """Ask the server, for a test or for nobody."""
         if whose is not None:
             headers["x-provider-data"] = scope.to_header(whose, headers.get("x-provider-data"), str(self.run_dir))
-        return httpx2.get(f"{self.url}/{way}", params={"say": say}, headers=headers, timeout=LONGEST, trust_env=False)
+        return httpx2.get(f"{self.url}/{way}", params={"say": say}, headers=headers, timeout=LONGEST, **PLAIN)
 
     def at_once(self, jobs: Sequence[tuple[str, str, Scope | None]]) -> list[str]:
         """What these (way, say, whose) are answered when they are asked at the same time."""
@@ -134,7 +136,7 @@ class Served:
         """Take the first part of a long stream, and go."""
         headers = {"x-provider-data": scope.to_header(whose, None, str(self.run_dir))}
         address = {"url": f"{self.url}/stream", "params": {"say": "long"}, "headers": headers}
-        with httpx2.Client(trust_env=False, timeout=LONGEST) as client, client.stream("GET", **address) as answer:  # type: ignore[arg-type]
+        with httpx2.Client(timeout=LONGEST, **PLAIN) as client, client.stream("GET", **address) as answer:  # type: ignore[arg-type]
             assert ".0" in next(answer.iter_lines())
 
     def lines(self, journal: str) -> list[dict[str, Any]]:
@@ -226,7 +228,7 @@ def _wait_ready(process: subprocess.Popen[bytes], served: Served) -> None:
         assert time.monotonic() < deadline, served.log.read_text()
         with contextlib.suppress(httpx2.HTTPError):
             headers = {"x-stackproof-probe": "1"}
-            answer = httpx2.get(f"{served.url}/health", headers=headers, trust_env=False, timeout=5)
+            answer = httpx2.get(f"{served.url}/health", headers=headers, timeout=5, **PLAIN)
             if answer.status_code == 200:
                 return
         time.sleep(0.05)
