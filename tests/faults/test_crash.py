@@ -28,6 +28,7 @@ from reference_stack.agent.rollout import RolloutBusyError
 from reference_stack.agent.rollout_reading import read_rollout
 from reference_stack.agent.session import Session
 from stackproof.faults.claim import ClaimUnderTest
+from stackproof.stack import proctable
 
 AGAIN = Conversation(name="again", says="Are you still there?", script=(spoken("Yes, ", "I am."),))
 PLACES = 40
@@ -170,6 +171,7 @@ def test_a_rollout_belongs_to_its_writer_until_that_is_gone(
     pid = nursery.ask(do="run", path=str(path))["pid"]
     begun(path)
     os.kill(pid, signal.SIGSTOP)
+    assert stopped(pid)
     before = path.read_bytes()
     refused = []
     for _ in range(2):
@@ -198,6 +200,17 @@ def test_a_rollout_belongs_to_its_writer_until_that_is_gone(
             "history is what one writer wrote": is_expected(history, unharmed),
         },
     )
+
+
+def stopped(pid: int) -> bool:
+    """Whether the process has come to a stand."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        entry = proctable.entry(pid)
+        if entry is not None and entry.state == "T":
+            return True
+        time.sleep(0.001)
+    return False
 
 
 def begun(path: Path, *, more_than: int = 0) -> bool:

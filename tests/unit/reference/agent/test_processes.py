@@ -222,7 +222,9 @@ def test_what_runs_is_in_the_registry(tmp_path: Path) -> None:
             asyncio.create_task(processes.run(["sh", "-c", SLEEPER.format(file=tmp_path / name)])) for name in "ab"
         ]
         pids = [await pid_in(tmp_path / name) for name in "ab"]
-        assert sorted(pids) == sorted(entry.pid or 0 for entry in processes.registry)
+        while None in (told := [entry.pid for entry in processes.registry]):  # they run, and their start is not over
+            await asyncio.sleep(0.01)
+        assert sorted(pids) == sorted(pid or 0 for pid in told)
         assert {entry.command[0] for entry in processes.registry} == {"sh"}
         await processes.aclose()
         assert [(await task).ending for task in tasks] == [Ending.CANCELLED, Ending.CANCELLED]
