@@ -41,6 +41,16 @@ ENDS = [
 ]
 
 
+async def started(processes: ProcessManager) -> list[int]:
+    """The ids in the registry, once it has them: a command may run before its start is over."""
+    deadline = time.monotonic() + 5
+    while True:
+        pids = [entry.pid for entry in processes.registry]
+        if None not in pids or time.monotonic() > deadline:
+            return [pid or 0 for pid in pids]
+        await asyncio.sleep(0.01)
+
+
 def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(asyncio.wait_for(work, 15))
 
@@ -222,9 +232,7 @@ def test_what_runs_is_in_the_registry(tmp_path: Path) -> None:
             asyncio.create_task(processes.run(["sh", "-c", SLEEPER.format(file=tmp_path / name)])) for name in "ab"
         ]
         pids = [await pid_in(tmp_path / name) for name in "ab"]
-        while None in (told := [entry.pid for entry in processes.registry]):  # they run, and their start is not over
-            await asyncio.sleep(0.01)
-        assert sorted(pids) == sorted(pid or 0 for pid in told)
+        assert sorted(pids) == sorted(await started(processes))
         assert {entry.command[0] for entry in processes.registry} == {"sh"}
         await processes.aclose()
         assert [(await task).ending for task in tasks] == [Ending.CANCELLED, Ending.CANCELLED]
