@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from stackproof.recorder.inject.injector import keyed
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 
-MARKER = "fault"
+MARKER, OF = "fault", "of"
 _TITLE = "faults of this test"
 
 
@@ -44,13 +45,18 @@ class FaultKeeper:
         self._own.pop(item.nodeid, None)
         if item.get_closest_marker(MARKER) is None:
             return
+        wrong: UsageError | None = None
+        faults: tuple[Fault, ...] = ()
+        of = None
         try:
-            faults = faults_of(item)
-            _refuse(item.nodeid, self._brain.settings.mode)
+            faults, of = faults_of(item), lender_of(item)
+            _refuse(item.nodeid, self._brain.settings.mode, of)
         except UsageError as error:
-            hint = f"\n  {error.hint}" if error.hint else ""
-            pytest.fail(f"{error.message}{hint}", pytrace=False)
-        plan.write(self._brain.settings.run_dir, self._tracker.scope_of(item.nodeid), faults)
+            wrong = error
+        if wrong is not None:
+            hint = f"\n  {wrong.hint}" if wrong.hint else ""
+            pytest.fail(f"{wrong.message}{hint}", pytrace=False)
+        plan.write(self._brain.settings.run_dir, self._tracker.scope_of(item.nodeid), faults, of=of)
         self._own[item.nodeid] = {one.key: one.fault.spec for one in keyed("test", faults)}
 
     @pytest.hookimpl(wrapper=True)
@@ -98,8 +104,29 @@ def faults_of(item: pytest.Item) -> tuple[Fault, ...]:
     for mark in reversed(list(item.iter_markers(MARKER))):
         if not mark.args:
             raise UsageError(f"{item.nodeid}: a mark 'fault' says no fault", hint='write @pytest.mark.fault("cut:3")')
-        found += [grammar.parse(text, where=item.nodeid, given=mark.kwargs) for text in mark.args]
+        given = {name: value for name, value in mark.kwargs.items() if name != OF}
+        found += [grammar.parse(text, where=item.nodeid, given=given) for text in mark.args]
     return tuple(found)
+
+
+def lender_of(item: pytest.Item) -> str | None:
+    """The node id of the test whose recorded answers a marked one gets (`of`); None where it has its own.
+
+    UsageError where several are named, or one whose recordings lie in another folder.
+    """
+    marks = reversed(list(item.iter_markers(MARKER)))
+    named = list(dict.fromkeys(str(mark.kwargs[OF]) for mark in marks if OF in mark.kwargs))
+    if not named:
+        return None
+    module, _, _ = item.nodeid.partition("::")
+    of = named[0] if "::" in named[0] else f"{module}::{named[0]}"
+    if len(named) > 1:
+        raise UsageError(
+            f"{item.nodeid}: the answers of one test are all that it can get, not of {' and '.join(named)}"
+        )
+    if PurePosixPath(of.partition("::")[0]).parent != PurePosixPath(module).parent:
+        raise UsageError(f"{item.nodeid}: {of} is in another folder, where this test's answers are not looked for")
+    return of
 
 
 def never_met(brain: Brain, tests: int) -> NeverMetError | None:
@@ -113,12 +140,16 @@ def never_met(brain: Brain, tests: int) -> NeverMetError | None:
     return NeverMetError(told.never_met_in_run(left, tests)) if left else None
 
 
-def _refuse(nodeid: str, mode: Mode) -> None:
-    if mode is not Mode.REPLAY:
-        raise UsageError(
-            f"{nodeid}: {grammar.ONLY_IN_REPLAY}, and inference mode {mode.value!r} is another",
-            hint="record the test without its mark",
-        )
+def _refuse(nodeid: str, mode: Mode, of: str | None) -> None:
+    if mode is Mode.REPLAY:
+        return
+    if of is not None:
+        # It has nothing of its own to record: a suite with such tests can be recorded as a whole.
+        pytest.skip(f"{grammar.ONLY_IN_REPLAY}; the answers are recorded by {of}")
+    raise UsageError(
+        f"{nodeid}: {grammar.ONLY_IN_REPLAY}, and inference mode {mode.value!r} is another",
+        hint=f'record another test, and say whose answers this one gets: {OF}="test_it"',
+    )
 
 
 def _for_all(brain: Brain) -> tuple[Fault, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from collections.abc import Mapping
@@ -137,7 +136,7 @@ class Brain:
             from .inject.injector import Injector  # loaded only where something is planned
 
             self._injector = Injector(self, self.settings.faults)
-        return self._injector.answer(call, functools.partial(self._without_faults, call))
+        return self._injector.answer(call, self._without_faults)
 
     def _without_faults(self, call: Call) -> Decision:
         return (self._models(call) if call.asks_for_models else None) or self._decide(call)

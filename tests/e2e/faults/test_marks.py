@@ -149,31 +149,45 @@ def test_a(ask):
     done = project.pytest(mode)
     assert done.code == 1
     assert done.has(f"test_a: faults are injected in replay only, and inference mode '{mode}' is another", "1 error")
+    assert done.has('say whose answers this one gets: of="test_it"')
     assert probe.asked == []
 
 
-@STACKS
-def test_stalls_end_with_the_callers_patience_and_with_the_test(project: Project, stack: str) -> None:
-    project.test(RECORDED)
-    assert project.pytest("record", stack=stack).code == 0
-    project.test("""
-import httpx2, pytest, time
+@pytest.mark.parametrize("asks", ["the stack, a server", "the provider itself"])
+def test_stalls_end_with_the_callers_patience_and_with_the_test(project: Project, asks: str) -> None:
+    stack, url = ("server", "/v1/stream") if "server" in asks else ("library", "{os.environ['PROBE_URL']}/answers")
+    body = f"""
+import httpx2, os, pytest, time
 
+@pytest.fixture
+def caller(http_client):
+    return http_client if {stack == "server"} else httpx2.Client(trust_env=False)
+
+def stream(caller, pieces):
+    asked = {{"say": "s", "stream": True}}
+    with caller.stream("POST", f"{url}", json=asked, timeout=2.5) as answer:
+        for piece in answer.iter_bytes():
+            pieces.append(piece)
+"""
+    project.test(body + "\ndef test_stream(caller):\n    stream(caller, [])\n")
+    assert project.pytest("record", stack=stack).code == 0
+    project.test(
+        body
+        + """
 @pytest.mark.fault("stall:1,300")
-def test_stream(http_client):
+def test_stream(caller):
     pieces, began = [], time.monotonic()
     with pytest.raises(httpx2.ReadTimeout):
-        with http_client.stream("POST", "/v1/stream", json={"say": "s"}, timeout=2.5) as answer:
-            for piece in answer.iter_bytes():
-                pieces.append(piece)
+        stream(caller, pieces)
     assert b"".join(pieces).count(b"data: ") == 1
     assert time.monotonic() - began < 20
-""")
+"""
+    )
     # The stack itself would wait for ten seconds, and the end of a test waits for what is still served.
-    done = project.pytest("replay", "tests/integration/test_it.py", "--durations=1", stack=stack)
+    done = project.pytest("replay", "tests/integration/test_it.py", "--durations=3", "--durations-min=3", stack=stack)
     assert done.code == 0, done.out
     assert done.has("1 passed", "1 fault injected")
-    assert not [line for line in done.out.splitlines() if "teardown" in line and float(line.split("s ")[0]) > 3]
+    assert "s teardown" not in done.out
 
 
 def test_reruns_meet_the_fault_again(project: Project) -> None:
@@ -218,3 +232,46 @@ def test_a_mark_outside_of_any_suite_does_not_pass_unnoticed(project: Project) -
     done = project.pytest("replay", "--strict-markers", "tests/integration")
     assert done.code == 1
     assert done.has("no suite of Stackproof runs here", "1 error")
+
+
+@STACKS
+def test_a_marked_test_gets_the_answers_of_another_and_the_suite_can_be_recorded(project: Project, stack: str) -> None:
+    marked = """
+@pytest.mark.fault("cut:2", of="test_stream")
+def test_lost(http_client):
+    with pytest.raises(httpx2.RemoteProtocolError):
+        stream(http_client)
+
+@pytest.mark.fault("status:500", of="tests/integration/test_it.py::test_plain", call=2)
+def test_second_fails(ask):
+    assert [ask(say).status_code for say in ("one", "two")] == [200, 500]
+"""
+    project.test(RECORDED + marked)
+    recorded = project.pytest("record", "-rs", "tests/integration", stack=stack)
+    assert recorded.code == 0, recorded.out
+    assert recorded.has("2 passed, 2 skipped", "3 files written")
+    assert recorded.has("the answers are recorded by tests/integration/test_it.py::test_stream")
+    # By itself, and beside the test whose answers they are.
+    for picked, passed, replayed in (("test_lost or test_second", 2, 2), ("test", 4, 5)):
+        done = project.pytest("replay", "-k", picked, "tests/integration", stack=stack, STACKPROOF_STRICT="1")
+        assert done.code == 0, done.out
+        assert done.has(f"{passed} passed", f"{replayed} replayed, 0 recorded, 0 missed, 0 unused, 2 faults injected")
+
+
+def test_whose_answers_must_be_one_test_of_the_same_folder(project: Project) -> None:
+    project.test("""
+import pytest
+
+@pytest.mark.fault("cut:2", of="tests/elsewhere/test_it.py::test_a")
+def test_far():
+    pass
+
+@pytest.mark.fault("cut:2", of="test_a")
+@pytest.mark.fault("cut:3", of="test_b")
+def test_both():
+    pass
+""")
+    done = project.pytest("replay")
+    assert done.code == 1
+    assert "During handling" not in done.out
+    assert done.has("test_it.py::test_a is in another folder", "not of test_a and test_b", "2 errors")

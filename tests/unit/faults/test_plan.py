@@ -139,7 +139,7 @@ def test_a_plan_is_on_the_stacks_side_before_the_test_begins(tmp_path: Path) -> 
     try:
         assert (outside / elsewhere.FOLDER).is_dir()
         plan.write(str(outside), TEST, [ONCE])
-        assert plan.read(str(inside), TEST) == (ONCE,)
+        assert plan.read(str(inside), TEST) == plan.Plan(faults=(ONCE,))
         plan.end(str(outside), TEST)
         elsewhere.fetch(str(outside))
         assert plan.is_over(str(inside), TEST)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..decision import Answer, Decision
 from ..failures import Kind, tell
+from ..identity import Identity
 from ..interaction import Call
 from ..replayed import without_wait
 from ..scope import Scope
@@ -37,30 +38,35 @@ class Injector:
         self._brain = brain
         self._run_dir = brain.settings.run_dir
         self._for_all = keyed("run", tuple(Fault.from_data(item) for item in for_all))
-        self._own: dict[str, tuple[Planned, ...]] = {}
+        self._plans: dict[str, plan.Plan] = {}
 
-    def planned(self, owner: Scope) -> tuple[Planned, ...]:
-        """What may happen to a call of this scope: only tests have plans."""
-        if owner.test_id is None or owner.name != owner.test_id:
-            return ()
-        own = self._own.get(owner.name)
-        if own is None:
-            own = keyed("test", plan.read(self._run_dir, owner))
-            if own:
-                self._own[owner.name] = own
-        return (*self._for_all, *own)
+    def _plan_of(self, owner: Scope) -> plan.Plan:
+        known = self._plans.get(owner.name)
+        if known is None:
+            known = plan.read(self._run_dir, owner)
+            if known.faults:
+                self._plans[owner.name] = known
+        return known
 
-    def answer(self, call: Call, recorded: Callable[[], Decision]) -> Decision:
+    def answer(self, call: Call, recorded: Callable[[Call], Decision]) -> Decision:
         """The decision about a call; `recorded` gives the one without any fault."""
-        mine = [one for one in self.planned(call.scope) if one.fault.selects(call.form)]
+        if call.scope.test_id is None or call.scope.name != call.scope.test_id:
+            return recorded(call)  # only tests have plans
+        own = self._plan_of(call.scope)
+        if own.of is not None:
+            # Looked for under that test's name, and counted under its own.
+            identity = Identity(scope=Scope(name=own.of).digest, request=call.identity.request)
+            call = replace(call, identity=identity)
+        planned = (*self._for_all, *keyed("test", own.faults))
+        mine = [one for one in planned if one.fault.selects(call.form)]
         if not mine:
-            return recorded()
+            return recorded(call)
         decision: Decision | None = None
         for one in mine:
             if one.fault.act.replaces and self._is_due(one, call):
                 decision = self._replaced(one, call)
                 break
-        given = recorded() if decision is None else decision
+        given = recorded(call) if decision is None else decision
         if not isinstance(given, Answer) or not given.n or given.status is None:
             return given  # a miss stays one, and to a connection that was refused nothing else happens
         answer = body.settled(given)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from .. import elsewhere
 from ..scope import Scope
@@ -18,25 +19,34 @@ FOLDER = "faults"
 _OVER = "over"
 
 
-def write(run_dir: str, owner: Scope, faults: Sequence[Fault]) -> None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What is put into a test's answers. of: the test whose recorded answers it gets, None for its own."""
+
+    faults: tuple[Fault, ...] = ()
+    of: str | None = None
+
+
+def write(run_dir: str, owner: Scope, faults: Sequence[Fault], *, of: str | None = None) -> None:
     """Plan `faults` for every attempt of a test."""
     folder = os.path.join(run_dir, FOLDER)
     os.makedirs(folder, exist_ok=True)
     path = _path(run_dir, owner)
     temporary = f"{path}.{os.urandom(6).hex()}.tmp"
     with open(temporary, "x", encoding="utf-8") as file:
-        json.dump([fault.to_data() for fault in faults], file)
+        json.dump({"faults": [fault.to_data() for fault in faults], "of": of}, file)
     os.replace(temporary, path)
     elsewhere.fetch(run_dir)
 
 
-def read(run_dir: str, owner: Scope) -> tuple[Fault, ...]:
+def read(run_dir: str, owner: Scope) -> Plan:
     """What is planned for a test; empty where nothing is."""
     try:
         with open(_path(run_dir, owner), encoding="utf-8") as file:
-            return tuple(Fault.from_data(item) for item in json.load(file))
+            data = json.load(file)
     except FileNotFoundError:
-        return ()
+        return Plan()
+    return Plan(faults=tuple(Fault.from_data(item) for item in data["faults"]), of=data["of"])
 
 
 def end(run_dir: str, owner: Scope) -> None:
