@@ -6,6 +6,7 @@ So a request that holds a secret fits its trace where the secret has another val
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os.path import commonprefix
 from typing import Any
 
 from stackproof.recorder import redact
@@ -77,7 +78,7 @@ def _recut(texts: list[str], whole: str, shown: str) -> list[str | None]:
 
 
 def _common(one: str, other: str) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return len(commonprefix((one, other)))
 
 
 def _within_arguments(value: Any) -> Any:

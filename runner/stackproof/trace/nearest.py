@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def _places(differing: Differing) -> Iterator[str]:
 
 def _parted(one: str, other: str) -> tuple[str, str]:
     """Two texts from shortly before the place where they part: the beginnings of two long ones look the same."""
-    same = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    same = len(commonprefix((one, other)))
     if same <= _CONTEXT * 2:
         return one, other
     start = same - _CONTEXT
