@@ -51,6 +51,7 @@ class Brain:
             stack=settings.provenance.get("stack"),
         )
         self.without_scope = miss.without_scope  # what is said of a call that is nobody's
+        self.closed = False  # taken out of the process: nobody waits for answers any more
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
         self._secrets = redact.known_values(settings.secrets, environ)
         self._trace: Trace | None = None

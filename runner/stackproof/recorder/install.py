@@ -59,6 +59,7 @@ def install(settings: Settings, environ: Mapping[str, str] | None = None) -> Bra
 
 def uninstall(brain: Brain) -> None:
     """Take one installation back; the last one restores everything that was patched."""
+    brain.closed = True
     brain.ledger.close()
     if brain in _take_back_ids:
         _take_back_ids.pop(brain)()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -158,3 +159,33 @@ def _mirror_tests() -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.parametrize("ends", ["the test", "the run"])
+def test_a_caller_without_a_timeout_is_let_go_at_the_end(bench: Bench, ends: str) -> None:
+    import httpx2
+
+    heard: list[bytes] = []
+    bench.provider.script = lambda wire: wire.events({"n": 1}, {"n": 2})
+    with bench.record(), httpx2.Client() as client:
+        client.post(f"{bench.provider.url}/x", json={})
+
+    def ask() -> None:
+        with httpx2.Client(timeout=None) as client, client.stream("POST", f"{bench.provider.url}/x", json={}) as answer:
+            heard.extend(answer.iter_bytes())
+
+    with bench.replay() as brain:
+        plan.write(brain.settings.run_dir, TEST, [grammar.parse("stall:1,600", where="")])
+        thread = threading.Thread(target=ask)
+        thread.start()
+        deadline = time.monotonic() + 20
+        while not heard and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert thread.is_alive()
+        if ends == "the test":
+            plan.end(brain.settings.run_dir, TEST)
+            thread.join(20)
+            assert not thread.is_alive()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert b"".join(heard).endswith(b"data: [DONE]\n\n")

@@ -79,7 +79,7 @@ class Injector:
         return one.fault.is_due(self._brain.ledger.claim_fault(call.scope, one.key))
 
     def _is_over(self, owner: Scope) -> bool:
-        return plan.is_over(self._run_dir, owner) or self._brain.ledger.has_ended(owner)
+        return self._brain.closed or plan.is_over(self._run_dir, owner) or self._brain.ledger.has_ended(owner)
 
     def _changed(self, one: Planned, call: Call, answer: Answer) -> Answer:
         # Built before it is known whether it is due: what it cannot happen to is not counted.
