@@ -9,6 +9,7 @@ import jsonschema  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from tests.unit.verdict_outputs.conftest import Made, Test, example
 
+from stackproof.evidence import jsonfile, junit
 from stackproof.evidence.outcomes import Outcome
 from stackproof.verdict.records import not_proven
 
@@ -132,3 +133,15 @@ def test_a_failure_has_its_place_and_the_end_of_its_text(made: Made) -> None:
     assert (test["message"], test["line"], test["filePath"]) == ("assert 1 == 2", 7, "tests/test_a.py")
     assert len(test["trace"]) == 16_384
     assert test["trace"].endswith("AssertionError")
+
+
+def test_the_tests_of_claims_are_a_suite_of_their_own(made: Made) -> None:
+    folder = made.cell("server:reference", [Test(name="tests/faults/test_x.py::test_one", outcome=Outcome.FAILED)])
+    for name in ("tests.jsonl", "junit.xml"):
+        path = made.folder / "checks/claims" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).rename(path)
+    jsonfile.write(made.folder / "checks/claims.json", {"schema": 1, "kind": "claims", "exit_code": 1})
+    found = [test for test in report(made)["results"]["tests"] if test["suite"][0] == "claims"]
+    assert [test["name"] for test in found] == ["tests/faults/test_x.py::test_one"]
+    assert "claims" in {case.suite for case in junit.read(made.folder / "junit.xml").cases}

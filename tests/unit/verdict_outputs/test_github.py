@@ -53,7 +53,7 @@ def test_nothing_is_said_where_no_runner_reads_it(made: Made) -> None:
     assert said == ["line"]
 
 
-HOSTILE = "100%\r\n::add-mask::x\n##[error]y\u2028::set-output name=a::b\x1b[31m\x00 a:b,c=d"
+HOSTILE = "100% %0A%25\r\n::add-mask::x\n##[error]y\u2028::set-output name=a::b\x1b[31m\x00 a:b,c=d"
 
 
 def test_no_text_of_a_test_becomes_a_command() -> None:

@@ -58,7 +58,7 @@ class Read(HTMLParser):
 
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{7*7}}{% raw %}"
-    "<!--]]>\x00\x1b[31m\u202egnp.exe\u2066\ud800\x85&lt;javascript:alert(3) {evil}"
+    "<!--<script x ]]>\x00\x1b[31m\u202egnp.exe\u2066\ud800\x85&lt;javascript:alert(3) {evil}"
 )
 
 
