@@ -6,7 +6,6 @@ So a request that holds a secret fits its trace where the secret has another val
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os.path import commonprefix
 from typing import Any
 
 from stackproof.recorder import redact
@@ -58,8 +57,8 @@ def _recut(texts: list[str], whole: str, shown: str) -> list[str | None]:
 
     What replaces the rest stands in the first piece that it touches; None stands for a piece of which nothing is left.
     """
-    head = _common(whole, shown)
-    tail = min(_common(whole[::-1], shown[::-1]), len(whole) - head, len(shown) - head)
+    head = alike(whole, shown)
+    tail = min(alike(whole[::-1], shown[::-1]), len(whole) - head, len(shown) - head)
     first, last = head, len(whole) - tail  # what differs, in the old text
     pieces: list[str | None] = []
     start, merged = 0, False
@@ -77,8 +76,9 @@ def _recut(texts: list[str], whole: str, shown: str) -> list[str | None]:
     return pieces
 
 
-def _common(one: str, other: str) -> int:
-    return len(commonprefix((one, other)))
+def alike(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _within_arguments(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from stackproof.trace.contents import Line
 from stackproof.trace.errors import TraceMismatchError
 from stackproof.trace.events import JsonObject
 from stackproof.trace.fingerprint import fingerprint_of
+from stackproof.trace.hiding import alike
 
 _SHOWN = 8  # places that differ
 _WIDTH = 60  # characters of a value
@@ -74,7 +74,7 @@ def _places(differing: Differing) -> Iterator[str]:
 
 def _parted(one: str, other: str) -> tuple[str, str]:
     """Two texts from shortly before the place where they part: the beginnings of two long ones look the same."""
-    same = len(commonprefix((one, other)))
+    same = alike(one, other)
     if same <= _CONTEXT * 2:
         return one, other
     start = same - _CONTEXT
