@@ -26,7 +26,7 @@ from stackproof.run import steps as steps_of
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.rundir import new_run_id
 from stackproof.run.steps import Steps, Telling
-from stackproof.verdict import github, policy, publish, render, terminal
+from stackproof.verdict import accepted, github, policy, publish, render, terminal
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Verdict
 from stackproof.verdict.weigh import recording_dir, weigh
@@ -160,7 +160,7 @@ def _checked(
     if rules.typecheck is not None:
         with telling.step(TYPES):
             types = typecheck.check(project, rules.typecheck.paths, run_dir)
-        yield typecheck.line(types)
+        yield typecheck.line(types, accepted.beyond(types.errors, accepted.load(project)))
     if rules.benchmarks:
         gates = {each.name: each.gate for each in rules.benchmarks}
         with telling.step(BENCHMARKS):

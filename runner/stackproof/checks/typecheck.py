@@ -12,8 +12,9 @@ from pathlib import Path
 from stackproof import console
 from stackproof.errors import ExitCode
 from stackproof.evidence import digests, git, jsonfile, typecheck
-from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState
+from stackproof.evidence.typecheck import Message, TypecheckFacts, TypecheckState
 from stackproof.run.rundir import new_run_dir
+from stackproof.verdict import accepted
 
 DEADLINE = 1800.0  # seconds; a cold cache over a large project takes minutes
 NAME = Path("checks/typecheck.json")
@@ -22,20 +23,22 @@ NAME = Path("checks/typecheck.json")
 def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> int:
     """Check types, print one line (and every error), write the evidence, and return the exit code.
 
-    argv: paths and options for mypy; without any, mypy takes what the project's configuration names. 0 means no error,
-    1 errors, 7 that nothing was proven: mypy broke, or checked no file.
+    argv: paths and options for mypy; without any, mypy takes what the project's configuration names. 0 means no error
+    but those that ci/expected/types.json accepts, 1 others, 7 that nothing was proven: mypy broke, or checked no file.
     """
     run_dir = new_run_dir(project) if run_dir is None else run_dir
+    borne = accepted.load(project)
     facts = check(project, argv, run_dir)
-    for message in facts.errors:
+    errors = accepted.beyond(facts.errors, borne)
+    for message in errors:
         code = f"  [{message.code}]" if message.code else ""
         console.out(f"{message.file}:{message.line}: {message.severity}: {message.message}{code}")
-    console.out(line(facts))
+    console.out(line(facts, errors))
     match facts.state:
         case TypecheckState.SUCCESS:
             return ExitCode.PASS
         case TypecheckState.ERRORS:
-            return ExitCode.TESTS
+            return ExitCode.TESTS if errors else ExitCode.PASS
         case TypecheckState.TOOL_FAILURE:
             return ExitCode.NOT_PROVEN
 
@@ -77,20 +80,20 @@ def check(project: Path, argv: Sequence[str], run_dir: Path) -> TypecheckFacts:
     return facts
 
 
-def line(facts: TypecheckFacts) -> str:
-    """What a person sees: one line."""
-    mark = "✓" if facts.state is TypecheckState.SUCCESS else "✗" if facts.state is TypecheckState.ERRORS else "?"
-    return f"{mark} types  {summary(facts)}"
+def line(facts: TypecheckFacts, errors: Sequence[Message]) -> str:
+    """What a person sees: one line. errors: those that nobody accepted."""
+    mark = "?" if facts.state is TypecheckState.TOOL_FAILURE else "✗" if errors else "✓"
+    return f"{mark} types  {summary(facts, errors)}"
 
 
-def summary(facts: TypecheckFacts) -> str:
-    """`2 errors in 61 files; first a.py:88`."""
+def summary(facts: TypecheckFacts, errors: Sequence[Message]) -> str:
+    """`2 errors in 61 files; first a.py:88`, and how many others are accepted."""
     files = f"{len(facts.files)} file{'' if len(facts.files) == 1 else 's'}"
-    match facts.state:
-        case TypecheckState.TOOL_FAILURE:
-            return f"not proven: {facts.reason}"
-        case TypecheckState.ERRORS:
-            first, number = facts.errors[0], len(facts.errors)
-            return f"{number} error{'' if number == 1 else 's'} in {files}; first {first.file}:{first.line}"
-        case TypecheckState.SUCCESS:
-            return f"no error in {files}"
+    borne = len(facts.errors) - len(errors)
+    more = f"; {borne} accepted in {accepted.FILE.as_posix()}" if borne else ""
+    if facts.state is TypecheckState.TOOL_FAILURE:
+        return f"not proven: {facts.reason}"
+    if not errors:
+        return f"no {'other ' if borne else ''}error in {files}{more}"
+    number = len(errors)
+    return f"{number} error{'' if number == 1 else 's'} in {files}; first {errors[0].file}:{errors[0].line}{more}"

@@ -13,8 +13,8 @@ from stackproof import catalog, console
 from stackproof.errors import ExitCode, UsageError
 from stackproof.plan import RUNS
 from stackproof.release import show
+from stackproof.verdict import update
 from stackproof.verdict.check import check
-from stackproof.verdict.update import update_expected
 from stackproof.verdict.weigh import weigh
 
 
@@ -49,11 +49,16 @@ def policy_check(around: Surroundings) -> int:
 
 @policy.command("update")
 @click.argument("run", required=False)
+@click.option("--dry-run", is_flag=True, help="Show the changes as a diff and write nothing.")
+@click.option("--accept-types", is_flag=True, help="Bear the type errors of RUN; without it they only get fewer.")
 @click.pass_obj
-def policy_update(around: Surroundings, run: str | None) -> int:
+def policy_update(around: Surroundings, run: str | None, dry_run: bool, accept_types: bool) -> int:
     """Expect from now on what RUN (an id or a folder; default: the newest run) has shown."""
-    for line in update_expected(around.project, run_folder(around.project, run)):
+    planned = update.planned(around.project, run_folder(around.project, run), accept_types=accept_types)
+    for line in update.diff(around.project, planned) if dry_run else planned.lines:
         console.out(line)
+    if not dry_run:
+        update.write(around.project, planned)
     return ExitCode.PASS
 
 

@@ -14,7 +14,12 @@ _decode = json.JSONDecoder().raw_decode
 
 def write(path: Path, data: Mapping[str, Any]) -> None:
     """Write `data` with a stable key order, under a temporary name first, so that nobody reads half a file."""
-    write_text(path, json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    write_text(path, dumps(data))
+
+
+def dumps(data: Mapping[str, Any]) -> str:
+    """What `write` writes."""
+    return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def write_text(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from stackproof.catalog.records import Catalog
-from stackproof.verdict import expected, policy
+from stackproof.verdict import accepted, expected, policy
 from stackproof.verdict.policy import PATH
 
 
@@ -30,7 +30,7 @@ def _expected(project: Path, names: list[str]) -> Iterator[str]:
         if expected.load(project, name) is None:
             yield f"{expected.FOLDER.as_posix()}/{name}.json is missing: stackproof policy update"
     for path in sorted((project / expected.FOLDER).glob("*.json")):
-        if path.stem not in names:
+        if path.stem not in (*names, accepted.NAME):
             yield f"{expected.FOLDER.as_posix()}/{path.name} belongs to no cell of the policy"
 
 

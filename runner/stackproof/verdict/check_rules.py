@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from stackproof.evidence.benchmark import BenchmarkFacts
 from stackproof.evidence.manifest import Damage
 from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState
+from stackproof.verdict import accepted
+from stackproof.verdict.accepted import beyond, counted
 from stackproof.verdict.cell_rule import belongs_to_source, damage_words
 from stackproof.verdict.current import Current
 from stackproof.verdict.policy import BenchmarkPolicy, Policy, TypecheckPolicy
@@ -25,10 +27,12 @@ def types_rule(
     if facts is None:
         findings.append(not_proven("mypy has not run"))
     else:
-        good = f"no error in {_number(len(facts.files), 'file')}"
+        borne = len(facts.errors) - len(beyond(facts.errors, current.accepted_types))
+        good = f"no {'other ' if borne else ''}error in {_number(len(facts.files), 'file')}"
+        good += f"; {borne} accepted" if borne else ""
         findings += belongs_to_source(facts.commit, facts.dirty, policy, current)
         findings += _policy(facts.policy, current)
-        findings += _types(facts)
+        findings += _types(facts, current)
         findings += _files(wanted, facts)
     return Rule(
         id="types",
@@ -36,27 +40,38 @@ def types_rule(
         good=good,
         findings=tuple(findings),
         proves="mypy, with the project's own configuration, finds no error in the files that it names",
-        excludes="what is typed Any or ignored on purpose, files outside the listed paths, and behaviour at run time",
+        excludes="what is typed Any or ignored on purpose, files outside the listed paths, behaviour at run time"
+        + (f", and what {accepted.FILE.as_posix()} accepts" if current.accepted_types else ""),
         evidence=(TYPECHECK,),
-        lead=_lead(facts),
+        lead=_lead(facts, current),
         again=f"nox -s typecheck -- {' '.join(wanted.paths)}",
     )
 
 
-def _lead(facts: TypecheckFacts | None) -> str | None:
-    if facts is None or not facts.errors:
+def _lead(facts: TypecheckFacts | None, current: Current) -> str | None:
+    errors = beyond(facts.errors, current.accepted_types) if facts is not None else ()
+    if facts is None or not errors:
         return None
-    first, files = facts.errors[0], _number(len(facts.files), "file")
-    return f"{_number(len(facts.errors), 'error')} in {files}; first {first.file}:{first.line}"
+    first, files = errors[0], _number(len(facts.files), "file")
+    return f"{_number(len(errors), 'error')} in {files}; first {first.file}:{first.line}"
 
 
-def _types(facts: TypecheckFacts) -> Iterator[Finding]:
+def _types(facts: TypecheckFacts, current: Current) -> Iterator[Finding]:
     if facts.state is TypecheckState.TOOL_FAILURE:
         yield not_proven(facts.reason or "mypy broke")
     elif not facts.files:
         yield not_proven("mypy checked no file")
-    for error in facts.errors:
+    for error in beyond(facts.errors, current.accepted_types):
         yield failed(f"{error.file}:{error.line}: {error.message}")
+    there = counted(facts.errors)
+    for kind, count in current.accepted_types.items():
+        found = min(count, there.get(kind, 0))
+        if found:
+            yield remark(f"accepted, {found} of {count}: {kind.file}: {kind.message}")
+        if found < count:
+            yield remark(
+                f"accepted and gone, {count - found} times (stackproof policy update): {kind.file}: {kind.message}"
+            )
 
 
 def _files(wanted: TypecheckPolicy, facts: TypecheckFacts) -> Iterator[Finding]:

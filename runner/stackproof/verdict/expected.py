@@ -33,10 +33,9 @@ def names(policy: Policy) -> list[str]:
 
 def load(project: Path, cell: str) -> Expectation | None:
     """What is expected of a cell; None when there is no file. UsageError when the file is something else."""
-    path = project / FOLDER / f"{cell}.json"
-    if not path.is_file():
+    if not (project / path(cell)).is_file():
         return None
-    data = jsonfile.read(path)
+    data = jsonfile.read(project / path(cell))
     nodeids = data.get("nodeids") if data else None
     skips = data.get("skips", {}) if data else None
     xfails = data.get("xfails", []) if data else None
@@ -49,7 +48,7 @@ def load(project: Path, cell: str) -> Expectation | None:
         or not _texts(list(skips.values()))
     ):
         raise UsageError(
-            f"{FOLDER.as_posix()}/{cell}.json is no list of expected tests",
+            f"{path(cell).as_posix()} is no list of expected tests",
             hint="write it anew from a run that you have looked at: stackproof policy update RUN_DIR",
         )
     return Expectation(
@@ -61,18 +60,24 @@ def load(project: Path, cell: str) -> Expectation | None:
 
 def save(project: Path, cell: str, expectation: Expectation) -> Path:
     """Write what is expected of a cell, sorted, and return the file."""
-    path = project / FOLDER / f"{cell}.json"
-    jsonfile.write(
-        path,
-        {
-            "schema": SCHEMA,
-            "cell": cell,
-            "nodeids": sorted(expectation.nodeids),
-            "skips": dict(sorted(expectation.skips.items())),
-            "xfails": sorted(expectation.xfails),
-        },
-    )
-    return path
+    jsonfile.write(project / path(cell), content(cell, expectation))
+    return project / path(cell)
+
+
+def path(cell: str) -> Path:
+    """The file of a cell, below the project."""
+    return FOLDER / f"{cell}.json"
+
+
+def content(cell: str, expectation: Expectation) -> dict[str, object]:
+    """What the file holds."""
+    return {
+        "schema": SCHEMA,
+        "cell": cell,
+        "nodeids": sorted(expectation.nodeids),
+        "skips": dict(sorted(expectation.skips.items())),
+        "xfails": sorted(expectation.xfails),
+    }
 
 
 def _texts(value: object) -> bool:

@@ -1,47 +1,126 @@
-"""`stackproof policy update`: writes what is expected of each cell from a run that somebody has looked at."""
+"""`stackproof policy update`: writes what is expected from now on, from a run that somebody has looked at.
+
+What a run would change is worked out first, so that it can be shown as a diff before, or instead of, being written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.errors import NotProvenError
+from stackproof.evidence import jsonfile
 from stackproof.evidence import read as evidence
 from stackproof.evidence.outcomes import Outcome
-from stackproof.evidence.read import CellFacts
-from stackproof.verdict import expected, policy
+from stackproof.evidence.read import CellFacts, Evidence
+from stackproof.evidence.typecheck import TypecheckState
+from stackproof.verdict import accepted, expected, policy
 from stackproof.verdict.claims_rule import as_cell, unable_tests
 from stackproof.verdict.expected import Expectation
+from stackproof.verdict.policy import Policy
 from stackproof.verdict.tests_of import tests_of
 
 _MARKED = (Outcome.XFAILED, Outcome.XPASSED)
 
 
-def update_expected(project: Path, run_dir: Path) -> list[str]:
-    """Write `ci/expected/<cell>.json` for every cell of the policy that the run holds; a line per change.
-
-    NotProvenError, before anything is written, when a cell did not run to its end or the run holds none of them: what
-    such a run did not get to would no longer be expected.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Update:
+    """lines: what changes, for people. files: what a file holds afterwards, by its path below the project; None takes
+    the file away.
     """
-    found = evidence.read(run_dir)
-    rules = policy.load(project)
+
+    lines: tuple[str, ...]
+    files: Mapping[Path, str | None]
+
+
+def update_expected(project: Path, run_dir: Path) -> list[str]:
+    """Write what `planned` says, and return its lines."""
+    update = planned(project, run_dir)
+    write(project, update)
+    return list(update.lines)
+
+
+def planned(project: Path, run_dir: Path, *, accept_types: bool = False) -> Update:
+    """What `ci/expected/` has to hold so that the run is as expected: a file for each cell that it holds, for its
+    claims, and for accepted type errors.
+
+    Accepted type errors get fewer and never more, unless accept_types says that those of this run are to be borne.
+    NotProvenError when a cell did not run to its end or the run holds nothing of the policy: what such a run did not
+    get to would no longer be expected.
+    """
+    found, rules = evidence.read(run_dir), policy.load(project)
     wanted = expected.names(rules)
     cells = {name: found.cells[name] for name in wanted if name in found.cells}
     unable: frozenset[str] = frozenset()
     if rules.claims is not None and found.claims is not None and found.claims.only is None:
         cells[expected.CLAIMS] = as_cell(found.claims)
         unable = unable_tests(found.claims, rules.claims.claims)
-    if not cells:
+    types = None if rules.typecheck is None else _types(project, rules, found, accept=accept_types)
+    if not cells and (types is None or not types.files):
         raise NotProvenError(f"{run_dir.name} holds no cell of the policy", hint=f"the policy has {', '.join(wanted)}")
-    new = {name: _expectation(cell, unable) for name, cell in cells.items()}
+    files: dict[Path, str | None] = {}
     lines: list[str] = []
-    for name, expectation in new.items():
+    for name, cell in cells.items():
+        expectation = _expectation(cell, unable)
         lines += _changes(name, expected.load(project, name), expectation)
-        expected.save(project, name, expectation)
+        files[expected.path(name)] = jsonfile.dumps(expected.content(name, expectation))
     missing = [name for name in wanted if name not in cells]
     lines += [f"{name}: not in this run, left as it is" for name in missing]
-    stale = sorted(path.stem for path in (project / expected.FOLDER).glob("*.json") if path.stem not in wanted)
-    return lines + [f"{name}: no cell of the policy, its file can go" for name in stale]
+    if types is not None:
+        lines += types.lines
+        files |= types.files
+    stale = sorted(path.stem for path in (project / expected.FOLDER).glob("*.json"))
+    known = {*wanted, *((accepted.NAME,) if rules.typecheck else ())}
+    lines += [f"{name}: no cell of the policy, its file can go" for name in stale if name not in known]
+    return Update(lines=tuple(lines), files=files)
+
+
+def write(project: Path, update: Update) -> None:
+    """Put the files in place."""
+    for name, text in update.files.items():
+        if text is None:
+            (project / name).unlink(missing_ok=True)
+        else:
+            jsonfile.write_text(project / name, text)
+
+
+def diff(project: Path, update: Update) -> Iterator[str]:
+    """What would change in the files, as a unified diff, which `git apply` takes."""
+    for name, text in update.files.items():
+        path = project / name
+        before = path.read_text(encoding="utf-8") if path.is_file() else None
+        old = "/dev/null" if before is None else f"a/{name.as_posix()}"
+        new = "/dev/null" if text is None else f"b/{name.as_posix()}"
+        sides = ((before or "").splitlines(), (text or "").splitlines())
+        yield from difflib.unified_diff(*sides, old, new, lineterm="", n=2)
+
+
+def _types(project: Path, rules: Policy, found: Evidence, *, accept: bool) -> Update | None:
+    """What becomes of the accepted type errors; None where there is nothing to say."""
+    before, facts = accepted.load(project), found.typecheck
+    wanted = rules.typecheck
+    if (
+        facts is None
+        or facts.state is TypecheckState.TOOL_FAILURE
+        or wanted is None
+        or set(facts.roots) != set(wanted.paths)
+    ):
+        told = (f"{accepted.NAME}: not proven in this run, left as they are",) if before or accept else ()
+        return Update(lines=told, files={})
+    after = accepted.counted(facts.errors) if accept else accepted.lowered(facts.errors, before)
+    lines = [f"{accepted.NAME}: {sum(after.values())} errors accepted"] if before or after else []
+    for kind in sorted(before.keys() | after.keys()):
+        change = after.get(kind, 0) - before.get(kind, 0)
+        if change:
+            lines.append(f"  {change:+d} {kind.file}: {kind.message}  [{kind.code}]")
+    if (more := len(accepted.beyond(facts.errors, after))) > 0:
+        lines.append(f"{accepted.NAME}: {more} other errors are not accepted; --accept-types would")
+    if after == before:
+        return Update(lines=tuple(lines), files={})
+    text = jsonfile.dumps(accepted.content(after)) if after else None
+    return Update(lines=tuple(lines), files={accepted.FILE: text})
 
 
 def _expectation(cell: CellFacts, unable: frozenset[str]) -> Expectation:

@@ -11,7 +11,7 @@ from stackproof.errors import UsageError
 from stackproof.evidence import digests, git
 from stackproof.evidence import read as evidence
 from stackproof.option_values import truthy
-from stackproof.verdict import expected, policy
+from stackproof.verdict import accepted, expected, policy
 from stackproof.verdict.current import Current
 from stackproof.verdict.decide import decide
 from stackproof.verdict.policy import Policy
@@ -50,6 +50,7 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
         policy_changes=git.changed(project, base, _policy_files(rules)) if base else None,
         nox=(project / "noxfile.py").is_file(),
         claims=digests.file(project / rules.claims.file) if rules.claims else None,
+        accepted_types=accepted.load(project) if rules.typecheck else {},
         claim_tests=digests.suite(project, rules.claims.tests) if rules.claims else None,
     )
 

@@ -66,7 +66,7 @@ def test_exit_code_and_output_are_weighed_together(exit_code: int, stdout: str, 
 def test_no_checked_file_is_not_green() -> None:
     found = interpret(0, "", stderr="")
     assert found.state is TypecheckState.TOOL_FAILURE
-    assert typecheck.line(found) == "? types  not proven: mypy checked no file"
+    assert typecheck.line(found, found.errors) == "? types  not proven: mypy checked no file"
 
 
 def test_files_below_the_roots_that_were_not_checked_are_named(tmp_path: Path) -> None:
