@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import assert_never
 
@@ -11,6 +12,11 @@ from stackproof.evidence.junit_case import Case, Report
 from stackproof.evidence.junit_cases import Cases, both, identical, key_of
 from stackproof.evidence.outcomes import Counts, Outcome, count
 from stackproof.evidence.xmltext import attribute, content
+
+Change = Callable[[Sequence[Case]], Iterable[Case]]
+"""Makes of a few hundred cases what is to be written of them."""
+
+_AT_ONCE = 500
 
 
 def to_xml(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | None = None) -> str:
@@ -22,12 +28,20 @@ def to_xml(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | N
     return "".join(pieces(reports, more))
 
 
-def write(path: Path, reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | None = None) -> None:
-    """Write what `to_xml` makes, in bounded memory."""
-    jsonfile.write_pieces(path, pieces(reports, more))
+def write(
+    path: Path,
+    reports: Mapping[str, Report],
+    more: Mapping[str, Iterable[Case]] | None = None,
+    *,
+    change: Change = tuple,
+) -> None:
+    """Write what `to_xml` makes, in bounded memory. change: of the cases of `reports`, a few hundred at a time."""
+    jsonfile.write_pieces(path, pieces(reports, more, change=change))
 
 
-def pieces(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | None = None) -> Iterator[str]:
+def pieces(
+    reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | None = None, *, change: Change = tuple
+) -> Iterator[str]:
     """The document in pieces. Of a report that was read from a file, its cases are read again as they are written."""
     once = unique(reports)
     others = {name: list(cases) for name, cases in (more or {}).items()}
@@ -36,10 +50,15 @@ def pieces(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | N
     totals = {key: sum(each[key] for each in numbers) for key in _numbers(Counts())}
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites{_attributes(totals)}>\n'
     for (name, report), own in zip(once.items(), numbers, strict=False):
-        yield from _suite(name, own, _seconds(report.cases), report.properties, _whole(report))
+        yield from _suite(name, own, _seconds(report.cases), report.properties, _changed(_whole(report), change))
     for (name, cases), own in zip(others.items(), numbers[len(once) :], strict=True):
         yield from _suite(name, own, _seconds(cases), (), cases)
     yield "</testsuites>\n"
+
+
+def _changed(cases: Iterator[Case], change: Change) -> Iterator[Case]:
+    while some := list(islice(cases, _AT_ONCE)):
+        yield from change(some)
 
 
 def unique(reports: Mapping[str, Report]) -> dict[str, Report]:

@@ -40,6 +40,10 @@ class Journal:
             self._collected = True
             self.write("collected", nodeids=list(nodeids))
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Write that a test begins: should the process end inside of it, nothing else would tell which one it was."""
+        self.write("began", nodeid=nodeid)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather the phases of a test; write it when its teardown is reported."""
         if report.when not in ("setup", "call", "teardown"):

@@ -235,8 +235,10 @@ def _tests(work: _Work, started: _Started) -> None:
     elif error := jsonfile.read(work.cell_dir / start.ERROR):
         work.outcome["error"] = error
     elif ended.timed_out:
-        last = list(testlog.read(work.cell_dir / "tests.jsonl").tests)
-        after = f"; the last test that ended was {last[-1]}" if last else "; no test had ended"
+        log = testlog.read(work.cell_dir / "tests.jsonl")
+        after = f"; the last test that ended was {log.last}" if log.last else "; no test had ended"
+        if log.running:
+            after = f" inside of {', '.join(log.running)}{after}"
         work.outcome["error"] = {
             "kind": "suite-timeout",
             "message": f"the suite took more than {options.suite_timeout:g} s and was stopped{after}",

@@ -55,7 +55,7 @@ def judge(facts: CellFacts) -> Judgement:
     if outcome is None:
         return Judgement(
             exit_code=ExitCode.INTERNAL,
-            reason="the process of the cell ended without saying how",
+            reason=f"the process of the cell ended without saying how{_inside(facts.log)}",
             hint="it was killed, or ran out of memory or disk space",
             log="cell.log",
         )
@@ -123,13 +123,19 @@ def _died(code: int, facts: CellFacts) -> Judgement | None:
         return None
     seen = len(log.tests)
     expected = f" of {len(log.collected)}" if log.collected is not None else ""
-    last = f", the last one {list(log.tests)[-1]}" if log.tests else ""
+    last = f", the last one {log.last}" if log.last else ""
+    how = f"{facts.runner} {describe_exit(code)} without finishing{_inside(log)}"
     return Judgement(
         exit_code=ExitCode.TESTS,
-        reason=f"{facts.runner} {describe_exit(code)} without finishing: {seen}{expected} tests have a result{last}",
+        reason=f"{how}: {seen}{expected} tests have a result{last}",
         hint="a test that calls os._exit, a crash in an extension, or too little memory",
         log=facts.tests_log,
     )
+
+
+def _inside(log: TestLog) -> str:
+    """The tests that had begun, several where workers ran them."""
+    return f", inside of {', '.join(log.running)}" if log.running else ""
 
 
 _LOG = "pytest.log"

@@ -15,7 +15,7 @@ from rich.console import Console
 from stackproof import plan_text
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
-from stackproof.evidence import jsonfile, junit, manifest, merge, testlog
+from stackproof.evidence import jsonfile, junit, manifest, merge, rescued, testlog
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
 from stackproof.run import namespace, run_folder, suite, way
@@ -115,7 +115,7 @@ def execute(
                     screen.line(line)
                 way.sweep()
         if plan.options.tests:
-            reports = {item.cell.id: junit.read(item.cell_dir / "junit.xml") for item in outcomes}
+            reports = {item.cell.id: _report(item.cell_dir) for item in outcomes}
             # A report that is missing or damaged is named in the evidence of its own cell.
             merge.write(plan.run_dir / "junit.xml", {name: report for name, report in reports.items() if report.cases})
             manifest.write(plan.run_dir, run_id=plan.run_id, project=plan.project)
@@ -131,3 +131,7 @@ def execute(
     if plan.options.json:
         Screen(out, live=False).line(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     return result
+
+
+def _report(cell_dir: Path) -> junit.Report:
+    return rescued.report_of(junit.read(cell_dir / "junit.xml"), testlog.read(cell_dir / "tests.jsonl"))

@@ -177,14 +177,15 @@ def ended(cell: CellFacts) -> Iterator[Finding]:
             f"tests.jsonl holds {cell.log.damaged} lines that are no events, from line {cell.log.damaged_at} on"
         )
     if cell.log.exitstatus is None:
-        yield not_proven("the test session never finished")
+        seen, inside = len(cell.log.tests), f"; it ended inside of {_list(cell.log.running)}"
+        of = "" if cell.log.collected is None else f" of {len(cell.log.collected)}"
+        ended_in = inside if cell.log.running else ""
+        yield not_proven(f"the test session never finished: {seen}{of} tests have a result{ended_in}")
     elif cell.exit_code is not None and cell.log.exitstatus != cell.exit_code:
         yield not_proven(f"{cell.runner} ended with {cell.exit_code}, its session with {cell.log.exitstatus}")
     if cell.log.collected is None:
         yield not_proven(f"{cell.runner} never said which tests it collected")
         return
-    if cell.log.running:
-        yield not_proven(f"it ended inside of {_list(cell.log.running)}")
     collected, told = frozenset(cell.log.collected), cell.log.tests.keys()
     if told == collected:
         return

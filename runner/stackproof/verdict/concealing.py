@@ -26,14 +26,16 @@ def conceal_rows(rows: Iterable[TestRow], secrets: Mapping[str, str]) -> tuple[T
 
 
 def conceal_report(report: Report, secrets: Mapping[str, str]) -> Report:
-    """The same report with its names, messages, texts, outputs and properties concealed."""
-    told = [[case.classname, case.name, case.message, case.text, case.output] for case in report.cases]
+    """The same report with its properties concealed; its cases are for `conceal_cases`, a few at a time."""
+    return replace(report, properties=_pairs(report.properties, secrets))
+
+
+def conceal_cases(cases: Iterable[Case], secrets: Mapping[str, str]) -> list[Case]:
+    """The same cases with their names, messages, texts, outputs and properties concealed."""
+    given = list(cases)
+    told = [[case.classname, case.name, case.message, case.text, case.output] for case in given]
     shown = _conceal(told, secrets)
-    return replace(
-        report,
-        cases=tuple(_case(case, texts, secrets) for case, texts in zip(report.cases, shown, strict=True)),
-        properties=_pairs(report.properties, secrets),
-    )
+    return [_case(case, texts, secrets) for case, texts in zip(given, shown, strict=True)]
 
 
 def _conceal(told: list[list[str]], secrets: Mapping[str, str]) -> list[list[str]]:

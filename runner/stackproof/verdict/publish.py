@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import digests, jsonfile, merge
+from stackproof.evidence import digests, jsonfile, merge, rescued
 from stackproof.evidence import read as evidence
 from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
@@ -78,10 +79,16 @@ def write(
     )
     jsonfile.write(run_dir / "verdict.json", render.to_json(published.verdict))
     jsonfile.write_text(run_dir / "verdict.md", markdown.to_markdown(published.verdict))
-    reports = {name: concealing.conceal_report(cell.report, hidden) for name, cell in found.cells.items()}
+    reports = {
+        name: concealing.conceal_report(rescued.report_of(cell.report, cell.log), hidden)
+        for name, cell in found.cells.items()
+    }
     if found.claims is not None:
         reports[CLAIMS] = concealing.conceal_report(found.claims.report, hidden)
-    merge.write(run_dir / "junit.xml", reports, {SUITE: [_case(rule) for rule in published.verdict.rules]})
+    own = {SUITE: [_case(rule) for rule in published.verdict.rules]}
+    # Case by case from the files, outputs too: together they may be larger than the memory.
+    conceal = functools.partial(concealing.conceal_cases, secrets=hidden)
+    merge.write(run_dir / "junit.xml", reports, own, change=conceal)
     for name, content in _documents(published).items():
         if content is None:
             (run_dir / name).unlink(missing_ok=True)

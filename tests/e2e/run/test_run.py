@@ -62,8 +62,8 @@ def test_json_is_one_object_and_nothing_else(project: Project, talking: tuple[st
 @pytest.mark.parametrize(
     ("tests", "code", "said"),
     [
-        ("import os\ndef test_one(): pass\ndef test_two(): os._exit(0)\n", 1, "without finishing: 1 of 2 tests"),
-        ("import os\ndef test_one(): os._exit(1)\n", 1, "without finishing: 0 of 1 tests"),
+        ("import os\ndef test_one(): pass\ndef test_two(): os._exit(0)\n", 1, "::test_two: 1 of 2 tests have a result"),
+        ("import os\ndef test_one(): os._exit(1)\n", 1, "without finishing, inside of"),
         ("import nothing_of_that_name\n", 1, "could not be collected"),
         ("", 3, "no test was collected"),
         ("import pytest\n@pytest.mark.skip(reason='later')\ndef test_one(): pass\n", 3, "nothing ran: 1 skipped"),
@@ -127,7 +127,7 @@ def test_a_suite_that_takes_too_long_is_stopped_and_named_and_writes_its_report(
     project.tests("import time\ndef test_quick(): pass\ndef test_hangs(): time.sleep(60)\n")
     done = project.run("--suite-timeout", "4")
     assert done.code == 1, done.output
-    assert "the suite took more than 4 s and was stopped" in done.output
+    assert "the suite took more than 4 s and was stopped inside of" in done.output
     assert "test_quick" in (project.cell_dir() / "junit.xml").read_text()
     assert done.seconds < 30
 
