@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +79,25 @@ def test_the_same_facts_give_the_same_bytes_in_every_output(made: Made) -> None:
     first = {name: (made.folder / name).read_bytes() for name in (*names, "intoto/test-result.json")}
     made.publish()
     assert {name: (made.folder / name).read_bytes() for name in first} == first
+
+
+def test_no_order_of_a_set_is_in_it(project: Project) -> None:  # noqa: F811
+    run = project.run()
+    tests = {node(f"test_{number}"): Outcome.FAILED for number in range(12)}
+    run.cell("server:reference", tests)
+    run.finish()
+    (run.folder / "cells/stray").mkdir()
+    command = [sys.executable, "-m", "stackproof", "verdict", run.run_id, "--json"]
+    said = [
+        subprocess.run(
+            command,
+            cwd=project.folder,
+            env={**os.environ, "PYTHONHASHSEED": seed, "CI": ""},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1]
+    assert json.loads(said[0])["verdict"] == "FAIL"
