@@ -54,7 +54,9 @@ def url():
 
 
 def client():
-    return httpx2.AsyncClient(timeout=10, trust_env=False, headers={"authorization": os.environ["PROBE_API_KEY"]})
+    return httpx2.AsyncClient(
+        timeout=10, trust_env=False, verify=False, headers={"authorization": os.environ["PROBE_API_KEY"]}
+    )
 
 
 async def health(request):
