@@ -94,9 +94,8 @@ class Screen:
         if progress.done != self._done:
             self._done, self._changed = progress.done, self._clock()
         if self._bar is not None:
-            self._bar.update(
-                self._bar.task_ids[0], total=progress.total or None, completed=progress.done, words=progress.words()
-            )
+            words = progress.words() if progress.total else "no result yet"
+            self._bar.update(self._bar.task_ids[0], total=progress.total or None, completed=progress.done, words=words)
             return
         now = self._clock()
         step = progress.done * 10 // progress.total if progress.total else 0

@@ -14,7 +14,6 @@ from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from stackproof.evidence import jsonfile
-from stackproof.plaintext import duration
 
 NAME = "steps.json"
 SCHEMA = 1
@@ -48,7 +47,7 @@ class Steps:
         self._first = now if self._first is None else self._first
         self._number += 1
         self._running = (name, now)
-        so_far = f"{duration(now - self._first)} so far" if self._number > 1 else ""
+        so_far = f"{_whole(now - self._first)} so far" if self._number > 1 else ""
         told = ", ".join(filter(None, (so_far, self._left())))
         return f"{self.place} {name}" + (f"   {told}" if told else "")
 
@@ -64,7 +63,13 @@ class Steps:
         ahead = list(self.names)[self._number - 1 :]
         if not ahead or any(name not in self.before for name in ahead):
             return ""
-        return f"about {duration(sum(self.before[name] for name in ahead))} to go"
+        return f"about {_whole(sum(self.before[name] for name in ahead))} to go"
+
+
+def _whole(seconds: float) -> str:
+    """`14 s`, `2 min 11 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def save(run_dir: Path, steps: Steps) -> None:
@@ -96,7 +101,7 @@ def alive(what: str, console: Console, *, every: float = _EVERY) -> Iterator[Non
 
     def beat() -> None:
         while not over.wait(every):
-            took = duration(time.monotonic() - began)
+            took = _whole(time.monotonic() - began)
             console.print(f"{what}: still running, {took}", markup=False, highlight=False, soft_wrap=True, emoji=False)
 
     thread = threading.Thread(target=beat, name="stackproof-alive", daemon=True)

@@ -42,7 +42,7 @@ def test_what_is_left_is_said_where_the_last_release_knows_every_step_ahead() ->
     whole = Steps(names=["a", "b", "types"], before={"b": 30.0, "types": 90.0}, clock=clock)
     assert whole.begin("a") == "[1/3] a"
     clock.now += 5
-    assert whole.begin("b") == "[2/3] b   5.0 s so far, about 2 min 0 s to go"
+    assert whole.begin("b") == "[2/3] b   5 s so far, about 2 min 0 s to go"
 
 
 def test_a_step_that_ended_early_does_not_hide_what_is_new() -> None:
@@ -76,7 +76,7 @@ def test_what_prints_nothing_gives_a_sign_of_life_and_stops_with_its_end() -> No
             time.sleep(0.01)
     lines = file.getvalue().splitlines()
     assert len(lines) >= 2
-    assert all(line.startswith("types: still running, ") and line.endswith(" ms") for line in lines)
+    assert all(line.startswith("types: still running, ") and line.endswith(" s") for line in lines)
     time.sleep(0.06)
     assert file.getvalue().splitlines() == lines
 
