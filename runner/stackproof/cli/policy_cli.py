@@ -10,11 +10,14 @@ from typing import Protocol
 import click
 
 from stackproof import catalog, console
+from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
 from stackproof.plan import RUNS
 from stackproof.release import show
-from stackproof.verdict import update
+from stackproof.verdict import accepted, expected, update
 from stackproof.verdict.check import check
+from stackproof.verdict.explain import explain
+from stackproof.verdict.policy import PATH, load
 from stackproof.verdict.weigh import weigh
 
 
@@ -45,6 +48,28 @@ def policy_check(around: Surroundings) -> int:
     if not found:
         console.out("the policy is in order")
     return ExitCode.TESTS if found else ExitCode.PASS
+
+
+@policy.command("explain")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def policy_explain(around: Surroundings, as_json: bool) -> int:
+    """Say in sentences what the policy asks for, each with the line that it comes from."""
+    rules = load(around.project)
+    asked = explain(
+        rules,
+        {name: expected.load(around.project, name) for name in expected.names(rules)},
+        sum(accepted.load(around.project).values()),
+        datetime.now(UTC).date(),
+    )
+    if as_json:
+        facts = [{"line": each.line, "text": each.text} for each in asked]
+        print_json({"schema": 1, "kind": "policy-explanation", "file": PATH.as_posix(), "asks": facts})
+        return ExitCode.PASS
+    width = max(len(each.origin) for each in asked)
+    for each in asked:
+        console.out(f"{each.origin.ljust(width)}  {each.text}")
+    return ExitCode.PASS
 
 
 @policy.command("update")

@@ -80,6 +80,7 @@ def load(project: Path) -> Policy:
         claims=_claims(file.section("claims", "'claims'"), project),
         flaky_allowed=(flaky.integer("allowed", minimum=0) or 0) if flaky is not None else 0,
         waivers=tuple(_waiver(section, ids) for section in _items(file, "waivers", "waiver")),
+        lines=dict(file.data.lines),
     )
 
 
@@ -105,6 +106,7 @@ def _cell(section: Section) -> CellPolicy:
         setup=section.required_text("setup"),
         stack=stack,
         required=_choice(section, "required", Required, Required.ALWAYS),
+        line=section.data.line,
     )
 
 
@@ -124,13 +126,17 @@ def _typecheck(section: Section | None) -> TypecheckPolicy | None:
 
 
 def _benchmarks(section: Section | None) -> Iterator[BenchmarkPolicy]:
-    for name, inner in section.sections("benchmark") if section is not None else ():
+    if section is None:
+        return
+    for name, inner in section.sections("benchmark"):
         inner.only("gate", "samples")
         gate = inner.data.get("gate")
         if not isinstance(gate, int | float) or isinstance(gate, bool) or not 1 <= gate < float("inf"):
             inner.fail(f"{inner.what} needs a 'gate', a ratio of at least 1", key="gate")
         samples = inner.integer("samples", minimum=6)
-        yield BenchmarkPolicy(name=name, gate=float(gate), samples=20 if samples is None else samples)
+        yield BenchmarkPolicy(
+            name=name, gate=float(gate), samples=20 if samples is None else samples, line=section.data.lines[name]
+        )
 
 
 def _claims(section: Section | None, project: Path) -> ClaimsPolicy | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -42,6 +42,7 @@ class CellPolicy:
     setup: str
     stack: str
     required: Required = Required.ALWAYS
+    line: int = field(default=0, compare=False)
 
     @property
     def id(self) -> str:
@@ -71,6 +72,7 @@ class BenchmarkPolicy:
     name: str
     gate: float
     samples: int = 20
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,7 +117,7 @@ class Waiver:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
-    """The whole file."""
+    """The whole file. lines: on which line each of its sections begins; what is absent has none."""
 
     cells: tuple[CellPolicy, ...]
     source: SourceRule = SourceRule.COMMITTED
@@ -126,3 +128,4 @@ class Policy:
     claims: ClaimsPolicy | None = None
     flaky_allowed: int = 0
     waivers: tuple[Waiver, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
