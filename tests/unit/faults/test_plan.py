@@ -189,3 +189,16 @@ def test_a_caller_without_a_timeout_is_let_go_at_the_end(bench: Bench, ends: str
     thread.join(20)
     assert not thread.is_alive()
     assert b"".join(heard).endswith(b"data: [DONE]\n\n")
+
+
+def test_a_miss_stays_a_miss_and_is_no_call_that_the_fault_can_happen_to(bench: Bench) -> None:
+    import httpx2
+
+    bench.provider.script = lambda wire: wire.json({"ok": True})
+    with bench.record(), httpx2.Client() as client:
+        client.post(f"{bench.provider.url}/x", json={"a": 1})
+    with bench.replay() as brain, httpx2.Client() as client:
+        plan.write(brain.settings.run_dir, TEST, [grammar.parse("content-type:text/html,call=1", where="")])
+        missed, given = (client.post(f"{bench.provider.url}/x", json={"a": a}) for a in (2, 1))
+    assert (missed.status_code, missed.headers["content-type"]) == (424, "application/json")
+    assert (given.status_code, given.headers["content-type"]) == (200, "text/html")
