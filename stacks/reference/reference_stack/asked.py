@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from reference_stack.late import LateClients
 from reference_stack.providers import NOT_SERVED
 from reference_stack.relay import ClientLeftError
 from reference_stack.store import Store
+from reference_stack.strict_json import read_json
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -31,8 +31,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 async def body_of(request: Request, required: Sequence[str] = ()) -> dict[str, Any]:
     """The JSON object that was sent; RefusedError when it is none, or lacks a field."""
     try:
-        body = json.loads(await request.body(), parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        body = read_json(await request.body())
+    except ValueError as error:
         raise RefusedError(400, f"The request body is not valid JSON: {error}") from error
     if not isinstance(body, dict):
         raise RefusedError(400, "The request body must be a JSON object.")
@@ -42,11 +42,6 @@ async def body_of(request: Request, required: Sequence[str] = ()) -> dict[str, A
     if "model" in required and not isinstance(body["model"], str):
         raise RefusedError(400, "The parameter 'model' must be a string.", param="model")
     return body
-
-
-def _no_number(word: str) -> None:
-    # Python reads NaN and Infinity, which JSON does not have and which no client could send on.
-    raise ValueError(f"{word} is not a JSON value")
 
 
 def provider_of(request: Request, name: str) -> tuple[str, Clients, str]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from reference_stack.agent.approval import ApprovalPolicy, Denied, denied_text
 from reference_stack.agent.events import ToolStatus
 from reference_stack.agent.model import ToolCall
 from reference_stack.agent.tools import Tool, ToolContext, ToolFailedError, ToolPlan, ToolTimedOutError
+from reference_stack.strict_json import read_json
 
 _log = logging.getLogger(__name__)
 
@@ -48,23 +48,15 @@ async def _run(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -
         return Result(status=ToolStatus.TIMED_OUT, output=f"timed out: {error}")
     except ToolFailedError as error:
         return Result(status=ToolStatus.FAILED, output=f"error: {error}")
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises is a result
+        context.cancel.check()
         # A fault of the tool itself: the model can go on without its result, and the log says where it is.
-        if context.cancel.cancelled:
-            raise
         _log.exception("the tool %s failed", tool.spec.name)
         return Result(status=ToolStatus.FAILED, output=f"error: {type(error).__name__}: {error}")
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(text, parse_constant=_no_number)
-    except RecursionError as error:
-        raise ValueError("they are nested too deeply") from error
+    value = read_json(text)
     if not isinstance(value, dict):
         raise ValueError(f"they are {text[:80]!r}")  # noqa: TRY004 - a text of the wrong kind
     return value
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON value")

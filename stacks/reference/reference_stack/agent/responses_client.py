@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -20,6 +19,7 @@ from reference_stack.agent.failures import (
 from reference_stack.agent.model import ModelEvent, ModelRequest, ToolSpec
 from reference_stack.agent.responses_wire import Answer
 from reference_stack.agent.sse import ServerEvents
+from reference_stack.strict_json import read_json
 
 
 class ResponsesClient:
@@ -81,8 +81,8 @@ class ResponsesClient:
         except httpx2.HTTPError as error:
             raise UnfinishedStreamError(f"The model's answer broke off: {_reason(error)}") from error
         try:
-            value = json.loads(content)
-        except (ValueError, RecursionError) as error:
+            value = read_json(content)
+        except ValueError as error:
             raise DamagedStreamError(f"The model's answer is not JSON: {error}") from error
         if not isinstance(value, dict):
             raise DamagedStreamError("The model's answer is no JSON object.")
@@ -103,8 +103,8 @@ async def _refused(provider: str, response: httpx2.Response) -> ModelStatusError
     except httpx2.HTTPError:
         content = b""
     try:
-        body: object = json.loads(content)
-    except (ValueError, RecursionError):
+        body: object = read_json(content)
+    except ValueError:
         body = content.decode("utf-8", "replace")
     text = f"The provider {provider!r} answered with status {response.status_code}: {_message(body)}"
     return ModelStatusError(text, status=response.status_code, body=body)

@@ -6,7 +6,6 @@ other forms, progress of tools at the provider) are passed over, and so are type
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
@@ -19,6 +18,7 @@ from reference_stack.agent.failures import (
 )
 from reference_stack.agent.model import Completed, Item, Message, ModelEvent, TextDelta, ToolCall
 from reference_stack.agent.sse import ServerEvent
+from reference_stack.strict_json import read_json
 
 _DONE = "[DONE]"  # what OpenAI's older streams end with, and some servers send here, too
 
@@ -174,16 +174,12 @@ def _incomplete(response: Mapping[str, Any]) -> NoReturn:
 
 def _object(data: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(data, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        value = read_json(data)
+    except ValueError as error:
         raise DamagedStreamError(f"An event of the model's answer is not JSON: {error} in {data[:60]!r}.") from error
     if not isinstance(value, dict):
         raise DamagedStreamError(f"An event of the model's answer is no JSON object: {data[:60]!r}.")
     return value
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON value")
 
 
 def _inner(told: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
