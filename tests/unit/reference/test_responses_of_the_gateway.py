@@ -42,7 +42,14 @@ class Provider:
             data = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(vectors)]
             return httpx2.Response(200, json={"object": "list", "model": "e", "data": data})
         self.asked.append(body)
-        response = {"id": "resp_provider", "object": "response", "status": "completed", "model": "m", "output": [], "unknown": [1.0]}
+        response = {
+            "id": "resp_provider",
+            "object": "response",
+            "status": "completed",
+            "model": "m",
+            "output": [],
+            "unknown": [1.0],
+        }
         whole = {**response, "output": [MESSAGE]}
         if not body.get("stream"):
             return httpx2.Response(200, json=whole)
