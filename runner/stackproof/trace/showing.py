@@ -95,7 +95,7 @@ def _asked(request: JsonObject) -> Iterator[str]:
     history, tools = request["history"], request["tools"]
     if isinstance(history, list):
         for item in history[-1:]:
-            said = item.get("content", item.get("output")) if isinstance(item, dict) else None
+            said = _said(item) if isinstance(item, dict) else None
             who = item.get("role", item.get("type", "")) if isinstance(item, dict) else ""
             text = f"{who} {value(item if said is None else said, _WIDTH)}"
             before = f" (after {counted(len(history) - 1, 'item')})" if len(history) > 1 else ""
@@ -103,6 +103,15 @@ def _asked(request: JsonObject) -> Iterator[str]:
     if tools:
         names = ", ".join(_name(tool) for tool in tools)
         yield _titled("tools", f"{names} (generation {request['tool_generation']})")
+
+
+def _said(item: JsonObject) -> Any:
+    """What an item says: a text, also where it comes in parts; else its content as it is, None where it has none."""
+    said = item.get("content", item.get("output"))
+    if not isinstance(said, list) or not said:
+        return said
+    parts = [part["text"] for part in said if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return "".join(parts) if len(parts) == len(said) else said
 
 
 def _name(tool: Any) -> str:

@@ -16,7 +16,7 @@ from tests.unit.trace.conftest import ANSWER, Scripted, Talk
 
 from stackproof.cli import main as cli
 from stackproof.errors import ExitCode
-from stackproof.trace import Message, RecordingModelClient, TextDelta, TraceCancelledError
+from stackproof.trace import Message, ModelRequest, RecordingModelClient, TextDelta, TraceCancelledError
 from stackproof.trace.versions import MIGRATIONS
 
 KEY = "sk-abcdefghij0123456789klmn"
@@ -96,6 +96,30 @@ def test_show_tells_each_exchange_in_a_few_lines_of_80_columns(talked: str, say:
     ]
     assert all(len(line) <= 80 for line in told.out.splitlines())
     assert (told.code, told.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        (
+            {"role": "user", "content": [{"text": "Hello, "}, {"type": "text", "text": "you"}]},
+            'user "Hello, you"',
+        ),
+        ({"role": "user", "content": [{"text": "See"}, {"image": 1}]}, 'user [{"text": "See"}, {"image": 1}]'),
+        ({"role": "user", "content": []}, "user []"),
+        ({"type": "reasoning", "summary": []}, 'reasoning {"type": "reasoning", "summary": []}'),
+        ({"type": "function_call_output", "call_id": "c", "output": "rain"}, 'function_call_output "rain"'),
+    ],
+)
+def test_show_says_what_the_last_item_says(
+    tmp_path: Path, talk: Talk, say: Say, item: dict[str, Any], told: str
+) -> None:
+    class Asking(Talk):
+        def request(self, *said: str, **more: Any) -> ModelRequest:
+            return ModelRequest(instructions=None, history=(item,))
+
+    Asking().say(RecordingModelClient(Scripted(), tmp_path / "t.jsonl"))
+    assert f"  asked        {told}" in say("show", "t.jsonl").out.splitlines()
 
 
 def test_show_of_one_line_with_its_events(talked: str, say: Say) -> None:
