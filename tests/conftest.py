@@ -19,10 +19,12 @@ _HERE = Path(__file__).parent
 _TOGETHER = (
     "e2e/live",
     "e2e/page",
+    "e2e/recorder/test_serve_foreign.py",
     "e2e/recordings/test_import_archive.py",
     "e2e/release",
     "e2e/run/docker",
     "e2e/test_llama_cpp.py",
+    "unit/reference/test_store.py",
 )
 
 
