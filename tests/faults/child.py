@@ -15,18 +15,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.faults.bench import Script, Seen, Traced, left, turn
+from tests.faults.bench import Script, Seen, Traced, turn
 from tests.faults.conversations import TWO_CALLS, Conversation, Weather, approval_of, registry, spoken
 
-from reference_stack.agent.events import TurnFailed
+from reference_stack.agent.events import TurnEnd, TurnFailed
 from reference_stack.agent.records import Record, items_of
 from reference_stack.agent.resume import open_rollout
-from reference_stack.agent.rollout import RolloutWriter
+from reference_stack.agent.rollout import RolloutError, RolloutWriter
 from reference_stack.agent.rollout_file import RolloutFile
 from reference_stack.agent.rollout_reading import HEADER, read_rollout
 from reference_stack.agent.session import Session
 
 CONFIRMED = ".confirmed"
+TURNS = 40  # that would need far more room than there is
 
 
 class DyingFile(RolloutFile):
@@ -130,18 +131,20 @@ async def full(folder: Path, how: str) -> None:
     filler, path = folder / "filler", folder / "rollout.jsonl"
     filler.write_bytes(b"x" * 40_000)
     writer, _ = await open_rollout(path)
-    session, number, kept = Session("session"), 0, b""
-    while True:
-        seen = Seen()
-        before = path.read_bytes()
-        end = await _big_turn(session, number, writer, seen)
+    session, seen, number, kept = Session("session"), Seen(), 0, b""
+    while not isinstance(session.terminal, TurnFailed) and number < TURNS:
+        kept, seen = path.read_bytes(), Seen()
+        await big_turn(session, number, writer, seen)
         number += 1
-        if isinstance(end, TurnFailed):
-            break
-        kept = before
-    damaged = not path.read_bytes().startswith(kept)
     whole = items_of(read_rollout(path).records)
-    terminal = session.terminal
+    failed = session.terminal
+    residue: dict[str, object] = {
+        "terminal": failed and failed.type,
+        "turns before": number > 1,
+        "what was kept before is still there": path.read_bytes().startswith(kept),
+        "what was kept before can be read": whole == session.history[: len(whole)],
+        "the reason": failed.reason.partition(".")[0] if isinstance(failed, TurnFailed) else None,
+    }
     filler.unlink()
     if how == "retry":
         await writer.flush()
@@ -149,26 +152,19 @@ async def full(folder: Path, how: str) -> None:
         await writer.aclose()
         writer, found = await open_rollout(path)
         session = Session("session", found.history)
-    after = await _big_turn(session, number, writer, Seen())
+    after = await big_turn(session, number, writer, Seen())
     await writer.aclose()
-    records = read_rollout(path).records
-    _say(
-        events=seen.told,
-        residue={
-            "terminal": terminal and terminal.type,
-            "turns before": number > 1,
-            "what was kept before is damaged": damaged,
-            "what was kept before can be read": whole == session.history[: len(whole)],
-            "the reason": end.reason.partition(".")[0],
-            "next turn": after.type,
-            "pending": session.pending,
-            "rollout is history": left(session, records)["rollout is history"],
-            "files": sorted(os.listdir(folder)),  # noqa: PTH208 - names
-        },
-    )
+    residue |= {
+        "next turn": after.type,
+        "pending": session.pending,
+        "rollout is history": items_of(read_rollout(path).records) == session.history,
+        "files": sorted(os.listdir(folder)),  # noqa: PTH208 - names
+    }
+    _say(events=seen.told, residue=residue)
 
 
-async def _big_turn(session: Session, number: int, writer: RolloutWriter, seen: Seen) -> Any:
+async def big_turn(session: Session, number: int, writer: RolloutWriter, seen: Seen) -> TurnEnd:
+    """Run a turn that needs room."""
     conversation = big(number)
     return await turn(
         conversation,
@@ -186,4 +182,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve()
     else:
-        asyncio.run(full(Path(sys.argv[2]), sys.argv[3]))
+        try:
+            asyncio.run(full(Path(sys.argv[2]), sys.argv[3]))
+        except RolloutError as error:
+            _say(events=[], residue={"error": str(error)})

@@ -133,7 +133,7 @@ LONG = Conversation(name="long", says="Count.", script=(spoken(*(f"{number} " fo
 EVERY = (TWO_CALLS, DENIED, TIMED_OUT, RESUMED, LONG)
 
 NO_REMOVING = Denied(reason="nothing is removed here")
-SECONDS = 0.4
+SECONDS = 1.0  # enough for a program to start others on a machine with much to do
 
 
 def approval_of(conversation: Conversation) -> ApprovalPolicy:

@@ -61,11 +61,11 @@ class Provider:
         if (task := asyncio.current_task()) is not None:
             task.set_name(self.TASK)
         try:
-            while self._answers:
+            while True:
                 self.asked.append(json.loads(await _request(reader)))
-                if not await self._give(self._answers.pop(0), reader, writer):
+                # Whoever asks more often than there are answers is not kept waiting.
+                if not self._answers or not await self._give(self._answers.pop(0), reader, writer):
                     return
-            await reader.read()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:

@@ -65,6 +65,7 @@ ANSWERS = {
         {"type": "response.incomplete", "response": response("incomplete", incomplete_details={"reason": "length"})}
     ),
     "goes on after its end": Answer(pieces=(*PIECES, PIECES[2])),
+    "half an event after its end": Answer(pieces=(*PIECES, PIECES[2][:-1])),
     "ends twice": Answer(pieces=(*PIECES, PIECES[LAST])),
     "ends with another item than was sent": Answer(pieces=(PIECES[0], PIECES[LAST])),
     "not UTF-8": damaged(2, b'data: {"type": "response.output_text.delta", "delta": "\xff"}\n\n'),
