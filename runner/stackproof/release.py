@@ -16,6 +16,7 @@ from rich.console import Console
 
 from stackproof import catalog, console, options, plan
 from stackproof.checks import benchmark, claims, typecheck
+from stackproof.checks import recordings as recordings_check
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import digests, git, jsonfile, manifest, recordings
 from stackproof.plan import Plan
@@ -26,7 +27,7 @@ from stackproof.run import steps as steps_of
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.rundir import new_run_id
 from stackproof.run.steps import Steps, Telling
-from stackproof.verdict import accepted, github, policy, publish, render, terminal
+from stackproof.verdict import accepted, compared, github, policy, publish, render, terminal
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Verdict
 from stackproof.verdict.weigh import recording_dir, weigh
@@ -75,6 +76,9 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
         published = publish.write(run_dir, weighed, project=project, environ=environ, secrets=secrets, policy=rules)
         publish.summarise(published.verdict, environ)
         show(published.verdict, run_dir, project, as_json=as_json, page=publish.PAGE)
+        if published.compared is not None:
+            for line in redact.conceal(compared.lines(published.compared), secrets):
+                say(line)
     for line in publish.annotated(published):
         say(line)
     return int(weighed.exit_code if stopped is None else stopped)
@@ -168,7 +172,8 @@ def _checked(
         yield from benchmark.lines(measured, gates)
     setups, values = {cell.setup for cell in rules.cells}, _secrets(rules, project, environ)
     with telling.step(RECORDINGS):
-        found = recordings.inspect(recording_dir(project, environ), setups, values=values)
+        root = recording_dir(project, environ)
+        found = recordings_check.check(root, setups, asked=rules.recordings, values=values, now=datetime.now(UTC))
     facts = replace(found, commit=git.state(project).commit, policy=digests.policy(project))
     jsonfile.write(run_dir / "checks/recordings.json", recordings.to_json(facts))
 

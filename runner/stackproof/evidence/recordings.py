@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +27,60 @@ class FolderFacts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DayFacts:
+    """The recordings of one day (in UTC, `2026-12-01`). first: the one whose path comes first."""
+
+    day: str
+    files: int
+    first: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Looked:
+    """What is found out about one recording beyond its being one. rules: those that would change it if it were written
+    now. day: on which it was made, None where it does not say so. ages: False where no provider stands behind it.
+    """
+
+    rules: tuple[str, ...] = ()
+    day: str | None = None
+    ages: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RecordingFacts:
     """files: recordings in the folders that the run read. damaged: those that are none, by path. secrets: what looks
     like one, or is one that this environment knows, as file, place and kind; never the value. folders: one a setup.
+
+    unnormalised: those that would be written differently now, with the rules. days: when they were made, by day.
+    undated: how many should say it and do not. All three are None where nobody looked.
     """
 
     files: int = 0
     folders: tuple[FolderFacts, ...] = ()
     damaged: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    unnormalised: tuple[str, ...] | None = None
+    days: tuple[DayFacts, ...] | None = None
+    undated: int | None = None
     commit: str | None = None
     policy: str | None = None
 
 
-def inspect(folder: Path, setups: Iterable[str], *, values: Mapping[str, str] | None = None) -> RecordingFacts:
+def inspect(
+    folder: Path,
+    setups: Iterable[str],
+    *,
+    values: Mapping[str, str] | None = None,
+    look: Callable[[Path, recording.Recording], Looked] | None = None,
+) -> RecordingFacts:
     """Look at every recording of `setups` below the recording directory `folder`.
 
-    values: secrets by the name of their variable, searched for beside the shapes of keys.
+    values: secrets by the name of their variable, searched for beside the shapes of keys. look: what else there is to
+    find out about a recording and its file.
     """
+    unnormalised: list[str] = []
+    days: dict[str, DayFacts] = {}
+    undated = 0
     damaged: list[str] = []
     secrets: list[str] = []
     folders: list[FolderFacts] = []
@@ -60,6 +96,14 @@ def inspect(folder: Path, setups: Iterable[str], *, values: Mapping[str, str] | 
             if hit is not None:
                 secrets.append(f"{name}: {hit[0]} in {hit[1]}")
             made.update(_made(found))
+            if look is not None and found is not None:
+                seen = look(path, found)
+                if seen.rules:
+                    unnormalised.append(f"{name}: {', '.join(seen.rules)}")
+                if seen.day is not None:
+                    before = days.get(seen.day, DayFacts(day=seen.day, files=0, first=name))
+                    days[seen.day] = replace(before, files=before.files + 1)
+                undated += seen.ages and seen.day is None
         folders.append(
             FolderFacts(
                 setup=setup,
@@ -74,6 +118,9 @@ def inspect(folder: Path, setups: Iterable[str], *, values: Mapping[str, str] | 
         folders=tuple(folders),
         damaged=tuple(damaged),
         secrets=tuple(secrets),
+        unnormalised=None if look is None else tuple(unnormalised),
+        days=None if look is None else tuple(days[day] for day in sorted(days)),
+        undated=None if look is None else undated,
     )
 
 
@@ -116,9 +163,21 @@ def read(path: Path) -> RecordingFacts | None:
         folders=tuple(_folders(data.get("folders"))),
         damaged=jsonfile.strings(data, "damaged"),
         secrets=jsonfile.strings(data, "secrets"),
+        unnormalised=jsonfile.strings(data, "unnormalised") if isinstance(data.get("unnormalised"), list) else None,
+        days=tuple(_days(data["days"])) if isinstance(data.get("days"), list) else None,
+        undated=jsonfile.number(data, "undated"),
         commit=jsonfile.text(data, "commit"),
         policy=jsonfile.text(data, "policy"),
     )
+
+
+def _days(items: Iterable[object]) -> Iterator[DayFacts]:
+    for item in items:
+        match item:
+            case {"day": str(day), "files": int(files), "first": str(first)}:
+                yield DayFacts(day=day, files=files, first=first)
+            case _:
+                continue
 
 
 def _folders(items: object) -> Iterator[FolderFacts]:

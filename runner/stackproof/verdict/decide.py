@@ -36,7 +36,7 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     if policy.claims is not None:
         rules += claims_rules(policy.claims, policy, evidence, current)
     rules += [
-        recordings_rule(policy.recordings, started, evidence),
+        recordings_rule(policy.recordings, started, evidence, current.today),
         sealed_rule(policy.sealed, started),
         flaky_rule(policy.flaky_allowed, tests, claim_tests(evidence)),
     ]

@@ -94,9 +94,16 @@ def _recordings(limits: RecordingsPolicy) -> Iterator[str]:
         (limits.damaged, "recording is damaged", "recordings are damaged"),
         (limits.late, "provider call comes after its test has ended", "provider calls come after their test has ended"),
         (limits.not_promoted, "recording is left behind by a test", "recordings are left behind by tests"),
+        (
+            limits.unnormalised,
+            "recording would be written differently now",
+            "recordings would be written differently now",
+        ),
     ):
         if limit is not None:
             yield f"{_at_most(limit, one, many)}."
+    if limits.max_age_days is not None:
+        yield f"No recording is older than {_number(limits.max_age_days, 'day')}."
     yield "No recording holds a secret."
 
 

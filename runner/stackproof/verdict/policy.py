@@ -178,7 +178,7 @@ def _required(section: Section, claims: Mapping[str, Claim]) -> frozenset[str]:
 def _recordings(section: Section | None) -> RecordingsPolicy:
     if section is None:
         return RecordingsPolicy()
-    section.only("missed", "unused", "damaged", "late", "not_promoted", "max_age_days")
+    section.only("missed", "unused", "damaged", "late", "not_promoted", "unnormalised", "max_age_days")
 
     def limit(key: str) -> int | None:
         return section.integer(key, minimum=0)
@@ -190,6 +190,7 @@ def _recordings(section: Section | None) -> RecordingsPolicy:
         damaged=limit("damaged") or 0,
         late=limit("late"),
         not_promoted=limit("not_promoted") if "not_promoted" in section.data else default.not_promoted,
+        unnormalised=limit("unnormalised"),
         max_age_days=limit("max_age_days"),
     )
 

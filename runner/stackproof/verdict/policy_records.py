@@ -92,7 +92,7 @@ class ClaimsPolicy:
 class RecordingsPolicy:
     """How many of each may be, over all cells; None does not look.
 
-    max_age_days: how old a recording may be for `stackproof recordings check`; the verdict does not ask.
+    unnormalised: how many may be such as they would not be written now. max_age_days: how old one may be.
     """
 
     missed: int = 0
@@ -100,6 +100,7 @@ class RecordingsPolicy:
     damaged: int = 0
     late: int | None = None
     not_promoted: int | None = 0
+    unnormalised: int | None = None
     max_age_days: int | None = None
 
 

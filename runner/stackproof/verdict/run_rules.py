@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from pathlib import PurePosixPath
 
 from stackproof.errors import ExitCode
@@ -13,6 +14,7 @@ from stackproof.evidence.recordings import RecordingFacts
 from stackproof.verdict.cell_rule import damage_words
 from stackproof.verdict.current import Current, short
 from stackproof.verdict.policy import Policy, RecordingsPolicy, SealedRule, SourceRule
+from stackproof.verdict.recordings_limits import stale, unnormalised
 from stackproof.verdict.records import Finding, Rule, failed, not_proven, remark
 from stackproof.verdict.tests_of import Tests
 
@@ -74,8 +76,8 @@ def evidence_rule(wanted: Iterable[str], evidence: Evidence) -> Rule:
     )
 
 
-def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], evidence: Evidence) -> Rule:
-    """The recordings are whole, and are the ones that the tests need."""
+def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], evidence: Evidence, today: date) -> Rule:
+    """The recordings are whole, are the ones that the tests need, and are as the policy wants them."""
     findings = [
         not_proven(f"{cell.id} does not say what it did with its recordings")
         for cell in cells.values()
@@ -95,6 +97,8 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
     findings += [failed(f"a secret: {text}") for text in (facts.secrets if facts else ())]
     if facts is None:
         findings.append(not_proven("the recordings were not looked at"))
+    else:
+        findings += [*unnormalised(limits.unnormalised, facts), *stale(limits.max_age_days, facts, today)]
     if not cells:
         findings.append(not_proven("no cell used them"))
     replayed = sum(_number(cell, "replayed") for cell in cells.values())
