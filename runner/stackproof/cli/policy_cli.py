@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -12,13 +13,15 @@ import click
 from stackproof import catalog, console
 from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
+from stackproof.evidence.gather import gather
 from stackproof.plan import RUNS
 from stackproof.release import show
-from stackproof.verdict import accepted, expected, update
+from stackproof.verdict import accepted, compared, expected, render, update
 from stackproof.verdict.check import check
+from stackproof.verdict.compared import Compared
 from stackproof.verdict.explain import explain
 from stackproof.verdict.policy import PATH, load
-from stackproof.verdict.weigh import weigh
+from stackproof.verdict.weigh import weigh_all
 
 
 class Surroundings(Protocol):
@@ -88,15 +91,42 @@ def policy_update(around: Surroundings, run: str | None, dry_run: bool, accept_t
 
 
 @click.command("verdict")
-@click.argument("run", required=False)
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option(
+    "--compared-with",
+    metavar="FILE|RUN",
+    help="Say what changed since then (a verdict.json, an id or a folder; default: the verdict of the run before).",
+)
 @click.pass_obj
-def verdict(around: Surroundings, run: str | None, as_json: bool) -> int:
-    """Weigh RUN (an id or a folder; default: the newest run) again, against what the project is now."""
-    folder = run_folder(around.project, run)
-    weighed = weigh(around.project, folder, environ=around.environ, today=datetime.now(UTC).date())
-    show(weighed, folder, around.project, as_json=as_json)
+def verdict(around: Surroundings, runs: tuple[str, ...], as_json: bool, compared_with: str | None) -> int:
+    """Weigh RUN (an id or a folder; default: the newest run) again, against what the project is now.
+
+    Several are weighed together: what they hold twice counts once, and where they disagree nothing is proven.
+    """
+    folders = [run_folder(around.project, run) for run in runs or (None,)]
+    weighed = weigh_all(around.project, folders, environ=around.environ, today=datetime.now(UTC).date())
+    found = _changes(around.project, folders, compared_with)
+    if as_json:
+        content = {**render.to_json(weighed), "compared": None if found is None else compared.as_json(found)}
+        console.out(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False))
+        return weighed.exit_code
+    show(weighed, folders[0], around.project, as_json=False)
+    for line in compared.lines(found) if found is not None else ():
+        console.out(line)
     return weighed.exit_code
+
+
+def _changes(project: Path, folders: Sequence[Path], named: str | None) -> Compared | None:
+    """What changed since the run or file of that name, or since the newest run before; UsageError for no verdict."""
+    if named is None:
+        earlier = compared.newest_before(folders[0])
+    else:
+        file = project / named
+        earlier = file if file.is_file() else run_folder(project, named)
+    if earlier is None:
+        return None
+    return compared.compare(compared.results_of(gather(folders)), compared.read(earlier))
 
 
 def run_folder(project: Path, named: str | None) -> Path:

@@ -90,7 +90,12 @@ def to_json(facts: BenchmarkFacts) -> dict[str, Any]:
 def read(path: Path) -> BenchmarkFacts | None:
     """Read `checks/benchmark.json`; None when it is missing or is something else. Derived numbers are made anew."""
     data = jsonfile.read(path)
-    if data is None or data.get("schema") != SCHEMA or data.get("kind") != "benchmark":
+    return None if data is None else of_json(data)
+
+
+def of_json(data: Mapping[str, Any]) -> BenchmarkFacts | None:
+    """What `to_json` has made; None when it is something else."""
+    if data.get("schema") != SCHEMA or data.get("kind") != "benchmark":
         return None
     try:
         machine = Machine(**data["machine"])

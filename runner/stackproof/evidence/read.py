@@ -64,7 +64,9 @@ class CellFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """Everything that a run folder holds."""
+    """Everything that a run folder holds, or several. notes: what was seen and changes nothing; contradictions: what
+    two folders say differently.
+    """
 
     manifest: ManifestFacts
     cells: Mapping[str, CellFacts] = field(default_factory=dict)
@@ -72,6 +74,8 @@ class Evidence:
     benchmark: BenchmarkFacts | None = None
     recordings: RecordingFacts | None = None
     claims: ClaimFacts | None = None
+    notes: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
 
 
 def read(run_dir: Path) -> Evidence:

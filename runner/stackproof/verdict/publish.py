@@ -16,7 +16,8 @@ from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import Evidence
 from stackproof.recorder import redact
-from stackproof.verdict import concealing, ctrf, github, intoto, markdown, render
+from stackproof.verdict import compared, concealing, ctrf, github, intoto, markdown, render
+from stackproof.verdict.compared import Compared
 from stackproof.verdict.expected import CLAIMS
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Rule, State, Verdict
@@ -31,7 +32,8 @@ class Publication:
     """What all outputs are made from, with no secret in verdict, rows and failures.
 
     rows: every test of every cell. project: where the policy lies. environ: the caller's; it says which CI system this
-    is. secrets: values by the name of their variable. gates: of the policy's benchmarks.
+    is. secrets: values by the name of their variable. gates: of the policy's benchmarks. compared: with the run before,
+    None where there is none; what it names may hold secrets.
     """
 
     run_dir: Path
@@ -43,6 +45,7 @@ class Publication:
     environ: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
     gates: Mapping[str, float] = field(default_factory=dict)
+    compared: Compared | None = None
 
 
 def write(
@@ -66,6 +69,8 @@ def write(
     found = evidence.read(run_dir)
     tests = concealing.conceal_rows(rows(found, waivers, _day(verdict)), hidden)
     missed = redact.conceal(misses_of(run_dir, found.cells), hidden)
+    results, earlier = compared.results_of(found), compared.newest_before(run_dir)
+    changes = None if earlier is None else compared.compare(results, compared.read(earlier))
     published = Publication(
         run_dir=run_dir,
         verdict=concealing.conceal_verdict(verdict, hidden),
@@ -76,8 +81,13 @@ def write(
         environ=environ or {},
         secrets=hidden,
         gates={each.name: each.gate for each in policy.benchmarks} if policy is not None else {},
+        compared=changes,
     )
-    jsonfile.write(run_dir / "verdict.json", render.to_json(published.verdict))
+    sections = {compared.SECTION: compared.to_json(results), "compared": None}
+    if changes is not None:
+        sections["compared"] = compared.as_json(changes)
+    shown: dict[str, Any] = redact.conceal(sections, hidden)
+    jsonfile.write(run_dir / compared.FILE, {**render.to_json(published.verdict), **shown})
     jsonfile.write_text(run_dir / "verdict.md", markdown.to_markdown(published.verdict))
     reports = {
         name: concealing.conceal_report(rescued.report_of(cell.report, cell.log), hidden)

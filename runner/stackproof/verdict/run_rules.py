@@ -59,6 +59,8 @@ def evidence_rule(wanted: Iterable[str], evidence: Evidence) -> Rule:
     """Nothing that the run wrote is missing or altered."""
     manifest = evidence.manifest
     findings = [not_proven(damage_words(damage)) for damage in manifest.damage]
+    findings += [not_proven(text) for text in evidence.contradictions]
+    findings += [remark(text) for text in evidence.notes]
     extra = sorted(set(evidence.cells) - set(wanted))
     if extra:
         findings.append(remark(f"cells that the policy does not ask for were not weighed: {', '.join(extra)}"))

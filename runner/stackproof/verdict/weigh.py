@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
 from stackproof import catalog, options
 from stackproof.errors import UsageError
 from stackproof.evidence import digests, git
-from stackproof.evidence import read as evidence
+from stackproof.evidence.gather import gather
 from stackproof.option_values import truthy
 from stackproof.verdict import accepted, expected, policy
 from stackproof.verdict.current import Current
@@ -23,10 +23,16 @@ def weigh(project: Path, run_dir: Path, *, environ: Mapping[str, str], today: da
 
     UsageError when there is no such folder, or the policy or an expectation cannot be read.
     """
-    if not run_dir.is_dir():
-        raise UsageError(f"there is no run folder {run_dir}", hint="run folders lie in .stackproof/runs/")
+    return weigh_all(project, [run_dir], environ=environ, today=today)
+
+
+def weigh_all(project: Path, run_dirs: Sequence[Path], *, environ: Mapping[str, str], today: date) -> Verdict:
+    """The verdict over what several run folders hold together, of several machines say; raises what `weigh` does."""
+    for run_dir in run_dirs:
+        if not run_dir.is_dir():
+            raise UsageError(f"there is no run folder {run_dir}", hint="run folders lie in .stackproof/runs/")
     rules = policy.load(project)
-    return decide(rules, evidence.read(run_dir), current(project, rules, environ=environ, today=today))
+    return decide(rules, gather(run_dirs), current(project, rules, environ=environ, today=today))
 
 
 def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: date) -> Current:

@@ -1,0 +1,214 @@
+"""What changed since an earlier run: tests that fail now, are fixed, gone, new or skipped; benchmarks line by line.
+
+How long single tests took is not compared: one time has no noise that a change could be beyond of. Benchmarks have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stackproof.errors import UsageError
+from stackproof.evidence import benchmark, benchmark_changes, gather, jsonfile
+from stackproof.evidence.benchmark import BenchmarkFacts
+from stackproof.evidence.benchmark_changes import BenchmarkChanges, ChangeKind
+from stackproof.evidence.outcomes import Outcome
+from stackproof.evidence.read import Evidence
+from stackproof.verdict.tests_of import tests_of
+
+FILE = "verdict.json"
+SECTION = "results"
+_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Results:
+    """What a later run is compared with. tests: by cell and name."""
+
+    run_id: str | None = None
+    commit: str | None = None
+    tests: Mapping[str, Mapping[str, Outcome]] = field(default_factory=dict)
+    benchmark: BenchmarkFacts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compared:
+    """The changes, each test as `name in cell`. cells: those that only one of the two runs has, and nothing more."""
+
+    run_id: str | None
+    commit: str | None
+    newly_failing: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    newly_skipped: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+    benchmarks: BenchmarkChanges | None = None
+
+    @property
+    def slower(self) -> tuple[str, ...]:
+        """Benchmarks that take longer, beyond the noise."""
+        return self._of(ChangeKind.SLOWER)
+
+    @property
+    def faster(self) -> tuple[str, ...]:
+        """Benchmarks that take less time, beyond the noise."""
+        return self._of(ChangeKind.FASTER)
+
+    def _of(self, kind: ChangeKind) -> tuple[str, ...]:
+        changes = self.benchmarks.changes if self.benchmarks is not None else ()
+        return tuple(change.words() for change in changes if change.kind is kind)
+
+
+def results_of(evidence: Evidence) -> Results:
+    """What there is to compare in evidence."""
+    return Results(
+        run_id=evidence.manifest.run_id,
+        commit=evidence.manifest.commit,
+        tests={
+            name: {fact.name: fact.outcome for fact in tests_of(cell).facts} for name, cell in evidence.cells.items()
+        },
+        benchmark=evidence.benchmark,
+    )
+
+
+def to_json(results: Results) -> dict[str, Any]:
+    """The section `results` of `verdict.json`: names by cell and outcome, and the benchmark as its file has it."""
+    tests: dict[str, dict[str, list[str]]] = {}
+    for cell, outcomes in results.tests.items():
+        by = tests.setdefault(cell, {})
+        for name, outcome in sorted(outcomes.items()):
+            by.setdefault(outcome.value, []).append(name)
+    return {
+        "tests": tests,
+        "benchmark": None if results.benchmark is None else benchmark.to_json(results.benchmark),
+    }
+
+
+def read(path: Path) -> Results:
+    """What `verdict.json` of an earlier run has, or the evidence of its folder; UsageError when it is neither."""
+    if path.is_dir():
+        data = jsonfile.read(path / FILE)
+        return results_of(gather.gather([path])) if data is None or SECTION not in data else _of_verdict(data)
+    data = jsonfile.read(path)
+    if data is None or data.get("kind") != "verdict" or SECTION not in data:
+        raise UsageError(
+            f"{path.name} is no verdict that names its tests",
+            hint="a verdict.json, or a run by its id or folder",
+        )
+    return _of_verdict(data)
+
+
+def _of_verdict(data: Mapping[str, Any]) -> Results:
+    section = jsonfile.table(data, SECTION)
+    tests: dict[str, dict[str, Outcome]] = {}
+    for cell, by in jsonfile.table(section, "tests").items():
+        found = tests.setdefault(cell, {})
+        for outcome in Outcome:
+            names = jsonfile.strings(by, outcome.value) if isinstance(by, dict) else ()
+            found.update(dict.fromkeys(names, outcome))
+    measured = jsonfile.table(section, "benchmark")
+    return Results(
+        run_id=jsonfile.text(data, "run_id"),
+        commit=jsonfile.text(data, "commit"),
+        tests=tests,
+        benchmark=benchmark.of_json(measured) if measured else None,
+    )
+
+
+def newest_before(run_dir: Path) -> Path | None:
+    """The verdict of the newest other run beside this one that was written before it; None where there is none."""
+    try:
+        mine = (run_dir / "manifest.json").stat().st_mtime
+        others = [
+            path for path in run_dir.parent.glob(f"*/{FILE}") if path.parent != run_dir and path.stat().st_mtime < mine
+        ]
+    except OSError:
+        return None
+    named = [path for path in others if SECTION in (jsonfile.read(path) or {})]
+    return max(named, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def compare(now: Results, then: Results) -> Compared:
+    """What is different now. A cell that only one of them has is named, and its tests are not."""
+    changes: dict[str, list[str]] = {name: [] for name in ("failing", "fixed", "skipped", "removed", "added")}
+    for cell in sorted(now.tests.keys() & then.tests.keys()):
+        for what, name in _changes(now.tests[cell], then.tests[cell]):
+            changes[what].append(f"{name} in {cell}")
+    measured = None
+    if now.benchmark is not None and then.benchmark is not None:
+        measured = benchmark_changes.compare(now.benchmark, then.benchmark)
+    return Compared(
+        run_id=then.run_id,
+        commit=then.commit,
+        newly_failing=tuple(changes["failing"]),
+        fixed=tuple(changes["fixed"]),
+        newly_skipped=tuple(changes["skipped"]),
+        removed=tuple(changes["removed"]),
+        added=tuple(changes["added"]),
+        cells=(
+            *(f"{cell} is new" for cell in sorted(now.tests.keys() - then.tests.keys())),
+            *(f"{cell} did not run now" for cell in sorted(then.tests.keys() - now.tests.keys())),
+        ),
+        benchmarks=measured,
+    )
+
+
+def _changes(now: Mapping[str, Outcome], then: Mapping[str, Outcome]) -> Iterable[tuple[str, str]]:
+    for name, outcome in sorted(now.items()):
+        before = then.get(name)
+        if outcome.bad and (before is None or not before.bad):
+            yield "failing", name
+        elif before is None:
+            yield "added", name
+        elif outcome is Outcome.SKIPPED and before is not Outcome.SKIPPED:
+            yield "skipped", name
+        elif before.bad and not outcome.bad:
+            yield "fixed", name
+    for name in sorted(then.keys() - now.keys()):
+        yield "removed", name
+
+
+def as_json(compared: Compared) -> dict[str, Any]:
+    """The section `compared` of `verdict.json`."""
+    found = compared.benchmarks
+    return {
+        "with": {"run_id": compared.run_id, "commit": compared.commit},
+        "newly_failing": list(compared.newly_failing),
+        "fixed": list(compared.fixed),
+        "newly_skipped": list(compared.newly_skipped),
+        "removed": list(compared.removed),
+        "added": list(compared.added),
+        "cells": list(compared.cells),
+        "benchmarks": [
+            {"name": change.name, "kind": change.kind.value, "by": change.by, "of": change.of}
+            for change in (found.changes if found is not None else ())
+        ],
+        "benchmarks_not_comparable": found.not_comparable if found is not None else None,
+    }
+
+
+def lines(compared: Compared) -> list[str]:
+    """For people: a line with the numbers, and below it what has to be looked at."""
+    parts = {
+        "newly failing": compared.newly_failing,
+        "fixed": compared.fixed,
+        "newly skipped": compared.newly_skipped,
+        "removed": compared.removed,
+        "added": compared.added,
+        "slower": compared.slower,
+        "faster": compared.faster,
+    }
+    numbers = ", ".join(f"{len(found)} {word}" for word, found in parts.items() if found) or "nothing changed"
+    commit = f" (commit {compared.commit[:7]})" if compared.commit else ""
+    told = [f"Compared with run {compared.run_id or 'unknown'}{commit}: {numbers}"]
+    for word, found in parts.items():
+        if word != "added":
+            told += [f"  {word}: {each}" for each in found[:_SHOWN]]
+            told += [f"  … and {len(found) - _SHOWN} more {word}"] if len(found) > _SHOWN else []
+    told += [f"  {each}" for each in compared.cells]
+    if compared.benchmarks is not None and compared.benchmarks.not_comparable:
+        told.append(f"  benchmarks {compared.benchmarks.not_comparable}")
+    return told
