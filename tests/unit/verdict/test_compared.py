@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 HERE = machine.Machine(processor="p", cpus=2, system="s", python="y")
 
 
-def measured(ratio: float, **more: str) -> BenchmarkFacts:
+def measured(ratio: float, processor: str = "p") -> BenchmarkFacts:
     floor = tuple(0.01 + 0.0001 * number for number in range(20))
     line = BenchmarkLine(name="turns", turns=tuple(value * ratio for value in floor), floor=floor)
-    return BenchmarkFacts(lines={"turns": line}, machine=replace(HERE, **more), date="d")
+    return BenchmarkFacts(lines={"turns": line}, machine=replace(HERE, processor=processor), date="d")
 
 
-def results(tests: dict[str, Outcome], *, ratio: float | None = None, cell: str = "c", **more: str) -> Results:
+def results(tests: dict[str, Outcome], *, ratio: float | None = None, cell: str = "c", processor: str = "p") -> Results:
     return Results(
         run_id="abc123",
         commit="f" * 40,
         tests={cell: tests},
-        benchmark=None if ratio is None else measured(ratio, **more),
+        benchmark=None if ratio is None else measured(ratio, processor),
     )
 
 
@@ -124,6 +124,7 @@ def test_the_verdict_of_the_run_before_is_compared_with_and_both_forms_say_it(
     shown = capsys.readouterr().out
     assert f"Compared with run {first.run_id}" in shown
     assert f"newly failing: {one} in base-ollama-library-reference" in shown
+    content = {}
     for named in (first.run_id, f".stackproof/runs/{first.run_id}/verdict.json"):
         code = main(["verdict", second.run_id, "--json", "--compared-with", named], environ={}, project=project.folder)
         assert code == 1
