@@ -13,11 +13,12 @@ import click
 from stackproof import catalog, console
 from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
+from stackproof.evidence import git
 from stackproof.evidence.gather import gather
 from stackproof.plan import RUNS
 from stackproof.release import show
 from stackproof.verdict import accepted, compared, expected, render, update
-from stackproof.verdict.check import check
+from stackproof.verdict.check import check, seen
 from stackproof.verdict.compared import Compared
 from stackproof.verdict.explain import explain
 from stackproof.verdict.policy import PATH, load
@@ -42,10 +43,18 @@ def policy() -> None:
 
 
 @policy.command("check")
+@click.argument("run", required=False)
 @click.pass_obj
-def policy_check(around: Surroundings) -> int:
-    """Name waivers that expired or match nothing, and expectations that are missing or left over."""
-    found = check(around.project, catalog.load(around.project), datetime.now(UTC).date())
+def policy_check(around: Surroundings, run: str | None) -> int:
+    """Name waivers that are of no use, and expectations that are missing or left over.
+
+    RUN (an id or a folder; default: the newest run) tells which waived tests do not fail, if it is of this commit.
+    """
+    folder = run_folder(around.project, run) if run is not None else _newest(around.project)
+    shown = None if folder is None else seen(folder, git.state(around.project).commit)
+    if run is not None and shown is None:
+        console.out(f"run {run} is of another commit and says nothing about waivers")
+    found = check(around.project, catalog.load(around.project), datetime.now(UTC).date(), shown)
     for line in found:
         console.out(line)
     if not found:
@@ -136,7 +145,12 @@ def run_folder(project: Path, named: str | None) -> Path:
             if folder.is_dir():
                 return folder
         raise UsageError(f"there is no run {named}", hint=f"runs lie in {RUNS.as_posix()}/")
-    found = sorted((project / RUNS).glob("*/manifest.json"), key=lambda path: path.stat().st_mtime)
-    if not found:
+    newest = _newest(project)
+    if newest is None:
         raise UsageError("there is no run yet", hint="stackproof verify-release makes one")
-    return found[-1].parent
+    return newest
+
+
+def _newest(project: Path) -> Path | None:
+    found = sorted((project / RUNS).glob("*/manifest.json"), key=lambda path: path.stat().st_mtime)
+    return found[-1].parent if found else None

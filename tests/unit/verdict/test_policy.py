@@ -6,13 +6,15 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.unit.verdict.conftest import GOOD, LIBRARY, POLICY, SERVER, TODAY, Project, node
+from tests.unit.verdict.conftest import GOOD, LIBRARY, POLICY, SERVER, TODAY, Project, Run, node
 
 from stackproof import catalog
 from stackproof.errors import NotProvenError, UsageError
+from stackproof.evidence import git
 from stackproof.evidence.outcomes import Outcome
 from stackproof.verdict import expected, policy
-from stackproof.verdict.check import check
+from stackproof.verdict.check import check, seen
+from stackproof.verdict.expected import Expectation
 from stackproof.verdict.policy import Required, SealedRule, SourceRule
 from stackproof.verdict.records import State
 from stackproof.verdict.update import update_expected
@@ -152,8 +154,62 @@ def test_a_check_names_what_is_of_no_use(project: Project) -> None:
         f"ci/expected/{SERVER}.json is missing: stackproof policy update",
         "ci/expected/base-old-server-reference.json belongs to no cell of the policy",
         f"ci/release.yaml:9: waiver for {node('test_one')} (o) expired on 2026-11-30",
-        f"ci/release.yaml:10: waiver for {node('test_gone')} (o) matches no expected test",
+        f"ci/release.yaml:10: waiver for {node('test_gone')} (o) is retired: no cell expects its test",
     ]
+
+
+def waived(project: Project, test: str, *, cell: str | None = None) -> Project:
+    named = f", cell: {cell}" if cell else ""
+    waiver = f"waivers:\n  - {{test: '{test}', reason: r, owner: o, expires: 2099-01-01{named}}}\n"
+    project.write("ci/release.yaml", POLICY + waiver)
+    project.commit()
+    return project
+
+
+def checked(project: Project, run: Run) -> list[str]:
+    known = catalog.load(project.folder)
+    return check(project.folder, known, TODAY, seen(run.folder, git.state(project.folder).commit))
+
+
+@pytest.mark.parametrize(
+    ("library", "server", "cell", "told"),
+    [
+        (Outcome.PASSED, Outcome.PASSED, None, "did not fail"),
+        (Outcome.FLAKY, Outcome.SKIPPED, None, "did not fail"),
+        (Outcome.SKIPPED, Outcome.SKIPPED, None, "was skipped"),
+        (Outcome.FAILED, Outcome.PASSED, None, None),
+        (Outcome.FAILED, Outcome.PASSED, SERVER, "did not fail"),
+        (Outcome.ERROR, Outcome.PASSED, LIBRARY, None),
+    ],
+)
+def test_a_waiver_whose_test_does_not_fail_any_more_is_stale(
+    project: Project, library: Outcome, server: Outcome, cell: str | None, told: str | None
+) -> None:
+    waived(project, node("test_one"), cell=cell)
+    run = project.run()
+    run.cell("library:reference", {**GOOD, node("test_one"): library})
+    run.cell("server:reference", {**GOOD, node("test_one"): server})
+    run.finish()
+    stale = f"ci/release.yaml:9: waiver for {node('test_one')} (o) is stale: its test {told} in run {run.run_id}"
+    assert checked(project, run) == ([] if told is None else [stale])
+
+
+def test_a_run_of_another_commit_says_nothing_about_waivers(project: Project) -> None:
+    waived(project, node("test_one"))
+    run = project.good_run()
+    assert checked(project, run)
+    project.commit()
+    assert checked(project, run) == []
+    fewer = project.run()
+    fewer.cell("library:reference", {node("test_two[x]"): Outcome.PASSED})
+    fewer.finish()
+    assert checked(project, fewer) == []
+
+
+def test_a_waiver_for_a_test_of_a_claim_has_no_effect(project: Project) -> None:
+    expected.save(project.folder, "claims", Expectation(nodeids=frozenset({"tests/faults/test_a.py::test_x"})))
+    waived(project, "tests/faults/test_a.py::test_x")
+    assert any("has no effect: its test serves a claim" in line for line in checked(project, project.good_run()))
 
 
 def test_a_policy_that_names_an_unknown_suite_is_an_error(project: Project) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.unit.verdict.conftest import LIBRARY, Project
+from tests.unit.verdict.conftest import LIBRARY, POLICY, Project, node
 
 from stackproof.cli import policy_cli
 from stackproof.errors import ExitCode
@@ -32,6 +32,23 @@ def test_a_policy_in_order_is_said_to_be(project: Project, capsys: pytest.Captur
     (project.folder / f"ci/expected/{LIBRARY}.json").unlink()
     assert call(policy_cli.policy, project, "check") == ExitCode.TESTS
     assert f"{LIBRARY}.json is missing" in capsys.readouterr().out
+
+
+def test_a_stale_waiver_is_named_from_the_newest_run_or_the_one_that_is_given(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiver = f"waivers:\n  - {{test: '{node('test_one')}', reason: r, owner: o, expires: 2099-01-01}}\n"
+    project.write("ci/release.yaml", POLICY + waiver)
+    project.commit()
+    run = project.good_run()
+    for arguments in ((), (run.run_id,)):
+        assert call(policy_cli.policy, project, "check", *arguments) == ExitCode.TESTS
+        assert f"is stale: its test did not fail in run {run.run_id}" in capsys.readouterr().out
+    project.commit()
+    assert call(policy_cli.policy, project, "check", run.run_id) == ExitCode.PASS
+    assert capsys.readouterr().out == (
+        f"run {run.run_id} is of another commit and says nothing about waivers\nthe policy is in order\n"
+    )
 
 
 def test_the_newest_run_is_weighed_again_and_nothing_in_it_changes(
