@@ -111,6 +111,14 @@ class Project:
         output = finish(process, 120)
         return Finished(code=process.returncode, output=output, seconds=time.monotonic() - began)
 
+    def kill(self, process: subprocess.Popen[str], *pids: int) -> str:
+        """Kill `pids` and then `process`, which cannot do anything about their end; what it printed."""
+        process.send_signal(signal.SIGSTOP)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        process.kill()
+        return self.finish(process)
+
     def finish(self, process: subprocess.Popen[str], timeout: float = 60.0) -> str:
         """Wait for the end of `process`; what it printed."""
         return finish(process, timeout)

@@ -66,9 +66,8 @@ docker: {{dockerfile: Dockerfile, context: [server.py]}}
 """
 
 
-@pytest.fixture(autouse=True)
-def turn() -> Iterator[None]:
-    """These tests count what stands on the engine, so one runs at a time, whichever worker or pytest it belongs to."""
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / f"stackproof-docker-tests-{os.getuid()}.lock").open("w") as file:
         deadline = time.monotonic() + _TURN
         while True:
@@ -78,6 +77,13 @@ def turn() -> Iterator[None]:
             except BlockingIOError:
                 assert time.monotonic() < deadline, f"other tests have had the engine for {_TURN} s"
                 time.sleep(0.1)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def turn() -> Iterator[None]:
+    """These tests count what stands on the engine, so one runs at a time, whichever worker or pytest it belongs to."""
+    with _alone():
         yield
 
 
@@ -94,6 +100,30 @@ def engine() -> Iterator[Engine]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def kept(engine: Engine) -> Iterator[set[str]]:
+    """Names of stacks whose images stay for the tests that come next: equal ones are built once. Gone at the end."""
+    names: set[str] = set()
+    yield names
+    with _alone():
+        _remove(engine, names)
+        assert [item.name for item in built.of(engine) if built.stack_of(item) in names] == []
+
+
+def _remove(engine: Engine, names: set[str]) -> None:
+    for name in names:
+        built.remove(engine, built.of(engine, name))
+
+
+@pytest.fixture
+def fresh(engine: Engine, turn: None, kept: set[str]) -> Iterator[None]:
+    """No image of a test's stack is there, as on a machine that never ran it; nor afterwards."""
+    kept.add("toy")  # one that was killed may have left it
+    _remove(engine, kept)
+    yield
+    _remove(engine, kept)
+
+
 @pytest.fixture
 def left_on_engine(engine: Engine, turn: None) -> Callable[[], list[str]]:
     """Names of everything of ours that is on the engine and was not there when the test began."""
@@ -102,13 +132,13 @@ def left_on_engine(engine: Engine, turn: None) -> Callable[[], list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_left(engine: Engine, turn: None, left_on_engine: Callable[[], list[str]]) -> Iterator[None]:
+def nothing_left(engine: Engine, turn: None, kept: set[str], left_on_engine: Callable[[], list[str]]) -> Iterator[None]:
     """Fail a test that leaves something on the engine: containers, networks, volumes, images, layers without a name."""
     kinds = ("volume", "image")
     before = standing.on(engine)
     yield
     assert left_on_engine() == []
-    after = standing.on(engine)
+    after = standing.on(engine, kept)
     assert {kind: sorted(after[kind] - before[kind]) for kind in kinds} == {kind: [] for kind in kinds}
 
 
@@ -123,9 +153,8 @@ def temporary(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 @pytest.fixture
-def contained(project: Project, engine: Engine) -> Iterator[Callable[..., str]]:
+def contained(project: Project, kept: set[str]) -> Callable[..., str]:
     """Adds a stack to the project that runs in a container; returns what --stack-config takes."""
-    made: list[str] = []
     project.environ[BASE] = os.environ[BASE]
 
     def add(
@@ -143,12 +172,10 @@ def contained(project: Project, engine: Engine) -> Iterator[Callable[..., str]]:
         (folder / "server.py").write_text(SERVER.format(status=status, before=before, more=more))
         (folder / "Dockerfile").write_text(dockerfile)
         (folder / "stack.yaml").write_text(STACK.format(timeout=timeout, under_exec=str(under_exec).lower()))
-        made.append(name)
+        kept.add(name)
         return f"docker:{name}"
 
-    yield add
-    for name in made:
-        built.remove(engine, built.of(engine, name))
+    return add
 
 
 @pytest.fixture

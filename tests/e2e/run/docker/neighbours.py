@@ -38,6 +38,14 @@ http.server.ThreadingHTTPServer(("0.0.0.0", 8000), Handler).serve_forever()
 """
 SERVICE = {"command": ["python3", "-c", SERVE], "ready": {"path": "/"}}
 JOB = {"until": "completed"}
+# In a test: go on when the one outside has seen what it wanted to see.
+UNTIL_SEEN = """
+    pathlib.Path("in-two").touch()
+    for _ in range(600):
+        if pathlib.Path("go-on").exists():
+            break
+        time.sleep(0.05)
+"""
 # What a stack asks of the container beside it, by Python's own sockets.
 PASSED_ON = """
         if self.path.startswith("/beside/"):

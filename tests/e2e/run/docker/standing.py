@@ -15,14 +15,15 @@ from stackproof.stack.engine import Engine
 _PROGRAMS = ("containerd-shim", "docker-proxy")  # of the engine, one or more for each container
 
 
-def on(engine: Engine) -> Mapping[str, frozenset[str]]:
+def on(engine: Engine, kept: frozenset[str] | set[str] = frozenset()) -> Mapping[str, frozenset[str]]:
     """Everything on the engine, by kind: images are those of stacks, and layers that have no name.
 
-    Images of the built-in stacks are left out: they stay for the tests that come next, as they do for anybody's runs.
+    Images of the built-in stacks and of those in `kept` are left out: they stay for the tests that come next, as they
+    do for anybody's runs.
     """
     client = engine._client
-    builtin = {path.name for path in builtin_folder().iterdir()}
-    images = {item.name for item in built.of(engine) if built.stack_of(item) not in builtin}
+    stay = kept | {path.name for path in builtin_folder().iterdir()}
+    images = {item.name for item in built.of(engine) if built.stack_of(item) not in stay}
     return {
         "container": frozenset(str(item["Names"][0]) for item in client.containers(all=True)),
         "network": frozenset(str(item["Name"]) for item in client.networks()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
 Add = Callable[..., str]
+pytestmark = pytest.mark.usefixtures("fresh")
 
 STAGES = """\
 ARG BASE
@@ -38,12 +38,6 @@ def in_slow_step(project: Project, stack: str) -> subprocess.Popen[str]:
     while "asleep" not in (line := process.stdout.readline()) or "RUN" in line:
         assert line, "the build has ended"
     return process
-
-
-@pytest.fixture(autouse=True)
-def no_images_of_others(engine: Engine) -> None:
-    """Tests that were killed leave images of the same name."""
-    built.remove(engine, built.of(engine, "toy"))
 
 
 def nameless(engine: Engine) -> set[str]:
@@ -114,9 +108,7 @@ def test_a_killed_build_runs_no_longer_and_the_next_names_what_it_left(
     unnamed, before = nameless(engine), containers(engine)
     stack = contained("toy", dockerfile=SLOW)
     process = in_slow_step(project, stack)
-    for pid in (*_children(process.pid), process.pid):
-        os.kill(pid, signal.SIGKILL)
-    project.finish(process)
+    project.kill(process, *_children(process.pid))
     project.wait_for("the end of the build", lambda: containers(engine) == before, timeout=20)
     (left,) = nameless(engine) - unnamed
     again = in_slow_step(project, stack)

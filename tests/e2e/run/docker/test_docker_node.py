@@ -36,6 +36,7 @@ MORE = """
 DOCKERFILE = "ARG BASE\nFROM ${BASE}\nCOPY prepared /stack\nCOPY stack /stack\nWORKDIR /stack\n"
 
 
+@pytest.mark.usefixtures("fresh")
 def test_what_was_prepared_is_in_the_image(project: Project, contained: Callable[..., str]) -> None:
     stack = contained("toy", more=MORE, dockerfile=DOCKERFILE)
     folder = project.root / "stacks" / "toy"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.run.docker.neighbours import UNTIL_SEEN
 
 from stackproof.stack import built, labels, sweep
 from stackproof.stack.engine import Engine
@@ -145,10 +146,7 @@ def test_what_a_killed_run_left_goes_at_the_next_start_and_nothing_else(
     try:
         # The cell's process first: it would tear down when its orchestrator is gone.
         marker = f"STACKPROOF_RUN_ID={cell['run_id']}"
-        for pid in [int(line) for line in _pids_of(str(project.cell_dir())) if int(line) != process.pid]:
-            os.kill(pid, signal.SIGKILL)
-        process.kill()
-        project.finish(process)
+        project.kill(process, *(pid for pid in map(int, _pids_of(str(project.cell_dir()))) if pid != process.pid))
         assert len(left_on_engine()) == 3, marker
         ways = set(temporary.glob("stackproof-way-*"))
         assert len(ways) == 1
@@ -187,8 +185,7 @@ def test_values_arrive_unchanged_and_show_nowhere(project: Project, contained: A
     project.tests(
         ASK + "import pathlib, time\n"
         f"def test_values():\n    assert json.loads(ask('/variable/PLAIN')) == {VALUE!r}\n"
-        f"    assert json.loads(ask('/variable/TOY_TOKEN')) == {secret!r}\n"
-        "    pathlib.Path('in-two').touch()\n    time.sleep(4)\n"
+        f"    assert json.loads(ask('/variable/TOY_TOKEN')) == {secret!r}{UNTIL_SEEN}"
     )
     project.environ.update({"PLAIN": VALUE, "TOY_TOKEN": secret})
     process = project.start("--stack-config", contained("toy"))
@@ -196,6 +193,7 @@ def test_values_arrive_unchanged_and_show_nowhere(project: Project, contained: A
     (container,) = [item for item in sweep.listed(engine) if item.kind == "container"]
     inspected = json.dumps(engine.inspected(container.id))
     listed = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    (project.root / "go-on").touch()
     output = project.finish(process)
     assert process.returncode == 0, output
     assert secret not in inspected
@@ -213,6 +211,7 @@ def test_what_the_container_writes_belongs_to_the_caller(project: Project, conta
     assert (project.cell_dir() / "written").stat().st_uid == os.getuid()
 
 
+@pytest.mark.usefixtures("fresh")
 def test_nothing_is_built_twice_and_a_change_is(project: Project, contained: Add, engine: Engine) -> None:
     first = project.run("--stack-config", contained("toy"))
     assert "building stackproof/toy:" in first.output

@@ -146,9 +146,8 @@ def test_a_signal_and_a_kill_leave_nothing_that_stays(
     project.wait_for("the test", (project.root / "said").exists)
     (owned,) = [item for item in sweep.listed(engine) if item.labels.get(labels.SERVICE) == "brain"]
     assert not labels.is_abandoned(owned.labels, now=0)
-    for pid in (int(owned.labels[labels.PREFIX + "pid"]), process.pid):
-        os.kill(pid, signal.SIGKILL)
-    project.finish(process)
+    owner = int(owned.labels[labels.PREFIX + "pid"])
+    project.kill(process, *({owner} - {process.pid}))
     assert left_on_engine() == [f"container {owned.name}"]
     project.environ["STAY"] = "0"
     project.wait_for("the end of its tests", lambda: not project.left_behind())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from psycopg import conninfo
-from tests.e2e.run.docker.neighbours import ASK, JOB, PASSED_ON, SERVICE, Beside, PlaceOf, script, start_beside
+from tests.e2e.run.docker.neighbours import (
+    ASK,
+    JOB,
+    PASSED_ON,
+    SERVE,
+    SERVICE,
+    UNTIL_SEEN,
+    Beside,
+    PlaceOf,
+    script,
+    start_beside,
+)
 
 from stackproof import catalog
 from stackproof.errors import DockerError, StackproofError, StackStartError
@@ -97,8 +107,9 @@ def test_an_early_end_is_told_within_two_seconds_with_what_it_wrote(
     ("spec", "sentence"),
     [
         (
-            {"ready": {"command": ["sh", "-c", "exit 9"], "timeout": 1}, **script("exec sleep 60")},
-            "first is not ready: `sh -c 'exit 9'` in it exited with code 9, after 1 s",
+            # Long enough for an answer on a busy machine.
+            {"ready": {"command": ["sh", "-c", "exit 9"], "timeout": 5}, **script("exec sleep 60")},
+            "first is not ready: `sh -c 'exit 9'` in it exited with code 9, after 5 s",
         ),
         (
             {"ready": {"command": ["sleep", "60"], "timeout": 1}, **script("exec sleep 60")},
@@ -204,9 +215,11 @@ def test_an_engine_that_fails_while_everything_is_torn_down_does_not_hide_why(  
 
 
 def test_one_that_ends_while_the_tests_run_is_told(project: Project, contained: Add, beside: Beside) -> None:
-    beside("first", ready={"command": ["true"]}, **script("sleep 2; echo worn out; exit 3"))
-    project.tests("import time\ndef test_slow(): time.sleep(4)\n")
-    done = project.run("--stack-config", contained("shop"))
+    ends = "        if self.path == '/end':\n            print('worn out', flush=True)\n            os._exit(3)\n\n"
+    command = ["python3", "-c", SERVE.replace("    def log_message", f"{ends}    def log_message")]
+    beside("first", provides={"FIRST_URL": "http://{host}:{port}/end"}, **{**SERVICE, "command": command})
+    project.tests(ASK + "import time\ndef test_slow():\n    assert ask('/beside/') == ''\n    time.sleep(2)\n")
+    done = project.run("--stack-config", contained("shop", more=PASSED_ON))
     assert done.code == 1, done.output
     assert "first exited with code 3 while the tests ran" in done.output
     assert "worn out" in done.output
@@ -233,9 +246,7 @@ def test_secrets_arrive_unchanged_and_show_nowhere(
     secret = "tk-'\"$HOME `x` " + "7f3c2a91" * 3 + "\nanother line"
     beside("first", env={"SAYS": "{TOKEN}"}, provides={"FIRST_URL": "http://{host}:{port}/"}, **SERVICE)
     project.tests(
-        ASK + "import pathlib, time\n"
-        f"def test_values():\n    assert ask('/beside/') == {secret!r}\n"
-        "    pathlib.Path('in-two').touch()\n    time.sleep(3)\n"
+        ASK + f"import pathlib, time\ndef test_values():\n    assert ask('/beside/') == {secret!r}{UNTIL_SEEN}"
     )
     project.environ["TOKEN"] = secret
     process = project.start("--stack-config", contained("shop", more=PASSED_ON))
@@ -243,6 +254,7 @@ def test_secrets_arrive_unchanged_and_show_nowhere(
     found = [item for item in ours(engine) if item.labels.get(labels.SERVICE) == "first"]
     inspected = json.dumps([engine.inspected(item.id) for item in found])
     listed = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    (project.root / "go-on").touch()
     output = project.finish(process)
     assert process.returncode == 0, output
     assert len(found) == 1
@@ -265,10 +277,7 @@ def test_what_a_killed_run_left_beside_its_stack_goes_at_the_next_start(
     found = subprocess.run(
         ["pgrep", "-f", f"run.cell {project.cell_dir()}"], capture_output=True, text=True, check=True
     )
-    for pid in map(int, found.stdout.split()):
-        os.kill(pid, signal.SIGKILL)
-    process.kill()
-    project.finish(process)
+    project.kill(process, *map(int, found.stdout.split()))
     assert len(ours(engine)) == 3
     project.tests("def test_passes(): pass\n")
     done = project.run("--stack-config", stack)

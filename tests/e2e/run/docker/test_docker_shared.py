@@ -161,6 +161,7 @@ def made(asked: list[str]) -> dict[str, int]:
     return {what: asked.count(what) for what in ("POST /build", "POST /containers/create", "POST /networks/create")}
 
 
+@pytest.mark.usefixtures("fresh")
 def test_ten_cells_have_one_image_and_one_container(
     project: Project, shared: Callable[..., str], asked: list[str]
 ) -> None:
@@ -183,6 +184,7 @@ def test_ten_cells_have_one_image_and_one_container(
     assert not list(project.run_dir().glob("shared/*.json"))
 
 
+@pytest.mark.usefixtures("fresh")
 def test_cells_of_a_stack_that_does_not_say_so_have_a_container_each_and_one_image(
     project: Project, shared: Callable[..., str], asked: list[str]
 ) -> None:
@@ -338,10 +340,7 @@ def test_what_a_killed_run_left_goes_at_the_next_start(
     in_second(project, process)
     left = of_run(engine, project)
     run = project.run_dir()
-    for pid in pids(project, process):
-        os.kill(pid, signal.SIGKILL)
-    process.kill()
-    project.finish(process)
+    project.kill(process, *pids(project, process))
     # Nobody reads the stack's input any more: it has ended, and only what holds the container is there.
     assert [item.kind for item in of_run(engine, project)] == [item.kind for item in left]
     (project.root / "in-c1").unlink()
