@@ -86,3 +86,13 @@ def test_the_plan_in_json_says_what_was_asked_for(recorded: Project) -> None:
     facts = json.loads(done.out)
     assert facts["options"]["inject"] == ["cut:2"]
     assert "--inject cut:2" in facts["cells"][0]["command"]
+
+
+def test_workers_of_xdist_meet_it_in_every_test(recorded: Project) -> None:
+    words = ("-n", "2", "tests/integration")
+    done = recorded.pytest("replay", *words, stack="server", STACKPROOF_INJECT="status:503,times=1")
+    assert done.has("3 passed", "3 faults injected")
+    assert done.code == 0, done.out
+    done = recorded.pytest("replay", *words, stack="server", STACKPROOF_INJECT="cut:99")
+    assert done.has("3 passed", "'cut:99' was never met: no provider call of 3 tests fits")
+    assert done.code == 1

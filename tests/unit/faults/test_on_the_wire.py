@@ -191,3 +191,22 @@ def test_what_was_refused_or_answered_with_a_status_leaves_the_recorded_answer_t
     ]
     # All three name the one file: who looks for what nobody asked for sees that it was asked for.
     assert len({line["file"] for line in lines[:3]}) == 1
+
+
+def test_a_recorded_wait_that_is_replayed_has_the_callers_patience_too(
+    caller: Caller, bench: Bench, provider: LoopbackProvider
+) -> None:
+    def slowly(wire: Wire) -> None:
+        wire.head(content_type="text/event-stream")
+        wire.chunk(EVENTS[0])
+        time.sleep(IMPATIENT * 3)
+        wire.chunk(DONE)
+        wire.end()
+
+    provider.script = slowly
+    with bench.record():
+        assert _ask(caller, bench.provider.url, stream=True).error is None
+    with bench.replay(pace=1.0):
+        heard = _ask(caller, bench.provider.url, stream=True, timeout=IMPATIENT)
+    assert heard.error == caller.errors.get("ReadTimeoutInBody", caller.errors["ReadTimeout"])
+    assert heard.body == EVENTS[0]
