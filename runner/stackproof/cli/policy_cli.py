@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +15,7 @@ from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import git
 from stackproof.evidence.gather import gather
+from stackproof.evidence.read import Evidence
 from stackproof.plan import RUNS
 from stackproof.release import show
 from stackproof.verdict import accepted, compared, expected, render, update
@@ -22,7 +23,7 @@ from stackproof.verdict.check import check, seen
 from stackproof.verdict.compared import Compared
 from stackproof.verdict.explain import explain
 from stackproof.verdict.policy import PATH, load
-from stackproof.verdict.weigh import weigh_all
+from stackproof.verdict.weigh import weigh_evidence
 
 
 class Surroundings(Protocol):
@@ -114,28 +115,29 @@ def verdict(around: Surroundings, runs: tuple[str, ...], as_json: bool, compared
     Several are weighed together: what they hold twice counts once, and where they disagree nothing is proven.
     """
     folders = [run_folder(around.project, run) for run in runs or (None,)]
-    weighed = weigh_all(around.project, folders, environ=around.environ, today=datetime.now(UTC).date())
-    found = _changes(around.project, folders, compared_with)
+    evidence = gather(folders)
+    weighed = weigh_evidence(around.project, evidence, environ=around.environ, today=datetime.now(UTC).date())
+    found = _changes(around.project, folders[0], evidence, compared_with)
     if as_json:
         content = {**render.to_json(weighed), "compared": None if found is None else compared.as_json(found)}
         console.out(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False))
         return weighed.exit_code
     show(weighed, folders[0], around.project, as_json=False)
-    for line in compared.lines(found) if found is not None else ():
+    for line in (*evidence.notes, *(compared.lines(found) if found is not None else ())):
         console.out(line)
     return weighed.exit_code
 
 
-def _changes(project: Path, folders: Sequence[Path], named: str | None) -> Compared | None:
+def _changes(project: Path, folder: Path, evidence: Evidence, named: str | None) -> Compared | None:
     """What changed since the run or file of that name, or since the newest run before; UsageError for no verdict."""
     if named is None:
-        earlier = compared.newest_before(folders[0])
+        earlier = compared.newest_before(folder)
     else:
         file = project / named
         earlier = file if file.is_file() else run_folder(project, named)
     if earlier is None:
         return None
-    return compared.compare(compared.results_of(gather(folders)), compared.read(earlier))
+    return compared.compare(compared.results_of(evidence), compared.read(earlier))
 
 
 def run_folder(project: Path, named: str | None) -> Path:

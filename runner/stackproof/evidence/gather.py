@@ -177,12 +177,13 @@ def _times(folders: Sequence[Folder]) -> str:
     ]
     known = [(start, stop) for start, stop in spans if start is not None and stop is not None]
     machines = {str(_environment(folder.path, name)) for folder in folders for name in folder.evidence.cells}
-    said = f"{len(folders)} run folders of {len(machines)} machine{'' if len(machines) == 1 else 's'}"
+    names = ", ".join(folder.name for folder in folders)
+    said = f"{names}: {len(folders)} runs of {len(machines)} machine{'' if len(machines) == 1 else 's'}"
     if not known:
         return said
     wall = (max(stop for _, stop in known) - min(start for start, _ in known)).total_seconds()
     summed = sum((stop - start).total_seconds() for start, stop in known)
-    return f"{said}: {wall:.0f} s from the first start to the last end, {summed:.0f} s of cells in all"
+    return f"{said}, {wall:.0f} s from the first start to the last end, {summed:.0f} s of cells in all"
 
 
 def _environment(run_dir: Path, cell: str) -> Mapping[str, Any]:

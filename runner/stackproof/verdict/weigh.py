@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from stackproof import catalog, options
 from stackproof.errors import UsageError
 from stackproof.evidence import digests, git
 from stackproof.evidence.gather import gather
+from stackproof.evidence.read import Evidence
 from stackproof.option_values import truthy
 from stackproof.verdict import accepted, expected, policy
 from stackproof.verdict.current import Current
@@ -23,16 +24,15 @@ def weigh(project: Path, run_dir: Path, *, environ: Mapping[str, str], today: da
 
     UsageError when there is no such folder, or the policy or an expectation cannot be read.
     """
-    return weigh_all(project, [run_dir], environ=environ, today=today)
+    if not run_dir.is_dir():
+        raise UsageError(f"there is no run folder {run_dir}", hint="run folders lie in .stackproof/runs/")
+    return weigh_evidence(project, gather([run_dir]), environ=environ, today=today)
 
 
-def weigh_all(project: Path, run_dirs: Sequence[Path], *, environ: Mapping[str, str], today: date) -> Verdict:
-    """The verdict over what several run folders hold together, of several machines say; raises what `weigh` does."""
-    for run_dir in run_dirs:
-        if not run_dir.is_dir():
-            raise UsageError(f"there is no run folder {run_dir}", hint="run folders lie in .stackproof/runs/")
+def weigh_evidence(project: Path, evidence: Evidence, *, environ: Mapping[str, str], today: date) -> Verdict:
+    """The verdict over evidence that was read already; UsageError when policy or an expectation cannot be read."""
     rules = policy.load(project)
-    return decide(rules, gather(run_dirs), current(project, rules, environ=environ, today=today))
+    return decide(rules, evidence, current(project, rules, environ=environ, today=today))
 
 
 def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: date) -> Current:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from stackproof.cli.main import main
 from stackproof.evidence import jsonfile
+from stackproof.evidence.gather import gather
 from stackproof.evidence.outcomes import Outcome
 from stackproof.verdict.records import State, Verdict
-from stackproof.verdict.weigh import weigh_all
+from stackproof.verdict.weigh import weigh_evidence
 
 if TYPE_CHECKING:
     from tests.unit.verdict.conftest import Project, Run
@@ -23,7 +25,7 @@ ONE, TWO, VISION = f"{FILE}::test_one", f"{FILE}::test_two[x]", f"{FILE}::test_v
 
 
 def together(project: Project, *runs: Run) -> Verdict:
-    return weigh_all(project.folder, [run.folder for run in runs], environ={}, today=date(2026, 12, 1))
+    return weigh_evidence(project.folder, gather([run.folder for run in runs]), environ={}, today=date(2026, 12, 1))
 
 
 def texts(verdict: Verdict, rule: str) -> list[str]:
@@ -45,8 +47,10 @@ def halves(project: Project) -> tuple[Run, Run]:
 def test_cells_of_two_machines_prove_what_one_run_would(project: Project, halves: tuple[Run, Run]) -> None:
     found = together(project, *halves)
     assert found.state is State.PASS, [rule.summary for rule in found.rules]
+    first, second = halves
     (said,) = texts(found, "evidence")
-    assert said == ("2 run folders of 1 machine: 240 s from the first start to the last end, 341 s of cells in all")
+    assert said.startswith(f"{first.run_id}, {second.run_id}: 2 runs of 1 machine, ")
+    assert said.endswith("240 s from the first start to the last end, 341 s of cells in all")
 
 
 def test_a_folder_that_is_not_given_leaves_its_cell_missing(project: Project, halves: tuple[Run, Run]) -> None:
@@ -66,7 +70,7 @@ def test_the_same_evidence_in_two_folders_counts_once_and_is_said(project: Proje
     run = project.good_run()
     copy = tmp_path / "copy"
     shutil.copytree(run.folder, copy)
-    found = weigh_all(project.folder, [run.folder, copy], environ={}, today=date(2026, 12, 1))
+    found = weigh_evidence(project.folder, gather([run.folder, copy]), environ={}, today=date(2026, 12, 1))
     assert found.state is State.PASS
     assert f"cells/{LIBRARY} is the same in {run.run_id} and copy and counts once" in texts(found, "evidence")
 
@@ -116,3 +120,13 @@ def test_a_run_of_another_commit_among_them_is_not_proven(project: Project, halv
     assert content is not None
     jsonfile.write(path, {**content, "commit": "f" * 40})
     assert together(project, *halves).state is State.NOT_PROVEN
+
+
+def test_the_command_takes_several_folders_and_says_what_it_put_together(
+    project: Project, halves: tuple[Run, Run], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = halves
+    assert main(["verdict", first.run_id, str(second.folder)], environ={}, project=project.folder) == 0
+    shown = capsys.readouterr().out
+    assert "RELEASE VERDICT  PASS" in shown
+    assert f"{first.run_id}, {second.run_id}: 2 runs of 1 machine, 240 s" in shown
