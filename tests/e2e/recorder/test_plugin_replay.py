@@ -87,16 +87,19 @@ def test_a_miss_is_no_reason_for_a_skip_nor_an_expected_failure(project: Project
 
 def test_a_miss_of_no_test_makes_the_session_fail(project: Project) -> None:
     project.test("""
-import threading, time
+import threading
+over, threads = threading.Event(), []
 
 def test_it(ask, http_client):
     def afterwards():
-        time.sleep(0.5)
+        over.wait(30)
         ask("late", to="swallow")
-    threading.Thread(target=afterwards).start()
+    threads.append(threading.Thread(target=afterwards))
+    threads[0].start()
 
 def test_other():
-    time.sleep(1.2)
+    over.set()
+    threads[0].join(30)
 """)
     ended = project.pytest("replay")
     assert ended.code == 6
@@ -265,6 +268,7 @@ def test_the_journal_of_a_session_tells_every_test_and_the_calls(project: Projec
     project.pytest("record")
     (path,) = (project.root / ".stackproof/runs").glob("*/cells/*/tests.jsonl")
     events = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [event["event"] for event in events] == ["collected", "test", "test", "calls", "finished"]
-    assert [event["outcome"] for event in events[1:3]] == ["passed", "failed"]
-    assert (events[3]["recorded"], events[4]["exitstatus"]) == (1, 1)
+    each = ["began", "test"]
+    assert [event["event"] for event in events] == ["collected", *each, *each, "calls", "finished"]
+    assert [event["outcome"] for event in events[2:5:2]] == ["passed", "failed"]
+    assert (events[5]["recorded"], events[6]["exitstatus"]) == (1, 1)
