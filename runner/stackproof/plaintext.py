@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 # Control characters but tab and line feed, marks that reorder text, and halves of surrogate pairs.
@@ -47,6 +48,8 @@ def counted(number: int, what: str, many: str | None = None) -> str:
 
 def duration(seconds: float) -> str:
     """`12.4 ms`, `181 ms`, `3.4 s`, `2 min 41 s`."""
+    if not math.isfinite(seconds):
+        return "unknown"
     if seconds < 0.09995:
         return f"{seconds * 1000:.1f} ms"
     if seconds < 0.9995:

@@ -19,14 +19,14 @@ from stackproof.checks import benchmark, claims, typecheck
 from stackproof.checks import recordings as recordings_check
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import digests, git, jsonfile, manifest, recordings
+from stackproof.evidence import steps as step_times
 from stackproof.plan import Plan
 from stackproof.recorder import redact
 from stackproof.recorder.mode import Mode
 from stackproof.run import orchestrate as run
-from stackproof.run import steps as steps_of
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.rundir import new_run_id
-from stackproof.run.steps import Steps, Telling
+from stackproof.run.steps import Steps, Telling, last
 from stackproof.verdict import accepted, compared, github, policy, publish, render, terminal
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Verdict
@@ -62,14 +62,14 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     # With --json nothing but the verdict is printed.
     shown = Console(quiet=True) if as_json else console.make(sys.stdout, environ)
     say = (lambda _: None) if as_json else console.out
-    steps = Steps(names=_names(rules, plans), before=steps_of.last(run_dir))
+    steps = Steps(names=_names(rules, plans), before=last(run_dir))
     with github.fenced(environ, say):
         say(f"stackproof verify-release · run {run_id} · {len(steps.names)} steps")
         stopped = _cells(plans, run_dir, environ, shown, steps)
         if stopped is None:
             stopped = _checks(rules, project, run_dir, environ, Telling(console=shown, say=say, steps=steps))
         steps.end()
-        steps_of.save(run_dir, steps)
+        step_times.write(run_dir, steps.took)
         manifest.write(run_dir, run_id=run_id, project=project)
         weighed = weigh(project, run_dir, environ=environ, today=today)
         secrets = _secrets(rules, project, environ)

@@ -13,10 +13,8 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from stackproof.evidence import jsonfile
+from stackproof.evidence import steps
 
-NAME = "steps.json"
-SCHEMA = 1
 _EVERY = 15.0  # seconds between two signs of life where nothing redraws itself
 
 
@@ -72,19 +70,11 @@ def _whole(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def save(run_dir: Path, steps: Steps) -> None:
-    """Write what each step took, for the next release: no evidence, and no verdict depends on it."""
-    seconds = {name: round(value, 3) for name, value in steps.took.items()}
-    jsonfile.write(run_dir / NAME, {"schema": SCHEMA, "kind": "steps", "seconds": seconds})
-
-
 def last(run_dir: Path) -> dict[str, float]:
     """What each step took in the newest release beside `run_dir`; empty where there is none."""
-    others = [path for path in run_dir.parent.glob(f"*/{NAME}") if path.parent != run_dir]
+    others = [path for path in run_dir.parent.glob(f"*/{steps.NAME}") if path.parent != run_dir]
     newest = max(others, key=lambda path: path.stat().st_mtime, default=None)
-    data = (jsonfile.read(newest) if newest is not None else None) or {}
-    seconds = jsonfile.table(data, "seconds") if data.get("schema") == SCHEMA else {}
-    return {name: float(value) for name, value in seconds.items() if isinstance(value, int | float) and value >= 0}
+    return {} if newest is None else steps.read(newest.parent)
 
 
 @contextmanager

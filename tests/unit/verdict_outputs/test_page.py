@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 from tests.unit.verdict_outputs.conftest import STARTED, Made, Test, example, rule
 
-from stackproof.evidence import benchmark, jsonfile, recordings
+from stackproof.evidence import benchmark, jsonfile, recordings, steps
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
 from stackproof.evidence.machine import Machine
 from stackproof.evidence.outcomes import Outcome
-from stackproof.run import steps
-from stackproof.run.steps import Steps
 from stackproof.verdict.records import failed, remark
 
 FILE = "tests/integration/base/test_chat.py"
@@ -232,7 +230,7 @@ def test_a_run_folder_with_nothing_in_it_has_a_page(made: Made) -> None:
 
 
 def test_the_longest_steps_of_the_release_are_told(made: Made) -> None:
-    steps.save(made.folder, Steps(names=[], took={"types": 131.0, "recordings": 2.5}))
+    steps.write(made.folder, {"types": 131.0, "recordings": 2.5})
     text = Read(made.page()).text
     assert "types 2 min 11 s recordings 2.5 s" in text
 

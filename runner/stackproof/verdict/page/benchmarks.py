@@ -30,7 +30,6 @@ def of(facts: BenchmarkFacts | None, verdict: Verdict, gates: Mapping[str, float
 
 
 def _line(line: BenchmarkLine, rule: Rule | None, gate: float | None) -> dict[str, Any]:
-    measured = bool(line.turns and line.floor)
     return {
         "name": line.name,
         "kind": kind(rule.state) if rule is not None else "none",
@@ -39,8 +38,8 @@ def _line(line: BenchmarkLine, rule: Rule | None, gate: float | None) -> dict[st
         "numbers": _numbers(line),
         "words": _ratio(line) or line.words(),
         "gate": "" if gate is None else f"{gate:.2f}",
-        "times": plot.times(line) if measured else None,
-        "ratios": plot.ratios(line, gate) if measured else None,
+        "times": plot.times(line),
+        "ratios": plot.ratios(line, gate),
     }
 
 

@@ -11,11 +11,17 @@ from stackproof.evidence.statistics import median, nearest_rank
 
 WIDTH, LEFT, RIGHT = 720.0, 64.0, 704.0
 _DOTS = 200  # pairs that are drawn
+_LARGEST = 1e9
 
 
-def times(line: BenchmarkLine) -> dict[str, Any]:
-    """Turns and floors as two rows of dots in milliseconds, each pair joined; their medians and the turns' P95."""
+def times(line: BenchmarkLine) -> dict[str, Any] | None:
+    """Turns and floors as two rows of dots in milliseconds, each pair joined; their medians and the turns' P95.
+
+    None where there are none, or some that no picture can hold.
+    """
     turns, floor = ([value * 1000 for value in values[:_DOTS]] for values in (line.turns, line.floor))
+    if not turns or not floor or not _can_be_drawn([*turns, *floor]):
+        return None
     scale = _Scale([*turns, *floor])
     return {
         "pairs": [{"floor": scale.at(low), "turn": scale.at(high)} for low, high in zip(floor, turns, strict=False)],
@@ -32,6 +38,8 @@ def ratios(line: BenchmarkLine, gate: float | None) -> dict[str, Any] | None:
     if interval is None or interval.low is None or interval.high is None:
         return None
     values = [turn / floor for turn, floor in zip(line.turns, line.floor, strict=False)][:_DOTS]
+    if not _can_be_drawn([*values, interval.low, interval.high]):
+        return None
     scale = _Scale([*values, interval.low, interval.high, 1.0, *([gate] if gate is not None else [])])
     return {
         "dots": [scale.at(value) for value in values],
@@ -42,6 +50,10 @@ def ratios(line: BenchmarkLine, gate: float | None) -> dict[str, Any] | None:
         "gate": None if gate is None else scale.at(gate),
         "ticks": scale.ticks(),
     }
+
+
+def _can_be_drawn(values: Sequence[float]) -> bool:
+    return all(math.isfinite(value) and abs(value) < _LARGEST for value in values)
 
 
 class _Scale:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import jsonfile
+from stackproof.evidence import steps as step_times
 from stackproof.evidence.outcomes import Outcome
 from stackproof.plaintext import duration
 from stackproof.verdict.test_rows import Failure, TestRow
@@ -93,14 +93,11 @@ def slow(rows: Iterable[TestRow]) -> list[dict[str, Any]]:
 
 def steps(run_dir: Path) -> list[dict[str, Any]]:
     """What the cells and the checks of the release took, the longest first; empty where nobody wrote it down."""
-    known = jsonfile.table(jsonfile.read(run_dir / "steps.json") or {}, "seconds")
-    timed = sorted(
-        ((value, name) for name, value in known.items() if isinstance(value, int | float) and value > 0),
-        key=lambda pair: (-pair[0], pair[1]),
-    )[:_SLOWEST]
+    known = step_times.read(run_dir).items()
+    timed = sorted(((value, name) for name, value in known if value > 0), key=lambda pair: (-pair[0], pair[1]))
     return [
         {"name": name, "took": duration(seconds), "width": round(seconds / timed[0][0] * 100, 1)}
-        for seconds, name in timed
+        for seconds, name in timed[:_SLOWEST]
     ]
 
 
