@@ -367,6 +367,59 @@ def test_a_reader_who_does_not_read_does_not_keep_a_turn_from_ending() -> None:
     assert run(work()) == TurnAborted(turn_id="turn_1", reason="enough") == case.session.terminal
 
 
+def test_a_model_that_looks_at_no_token_is_closed_by_its_turn() -> None:
+    class Deaf(Model):
+        async def stream(self, request: ModelRequest, cancel: CancelToken) -> AsyncIterator[ModelEvent]:
+            self.open += 1
+            try:
+                while True:
+                    yield TextDelta(text="on ")
+            finally:
+                await asyncio.sleep(0)
+                self.open -= 1
+
+    case = Case(Deaf())
+
+    async def enough() -> None:
+        if len(case.events) == 3:
+            case.cancel.cancel("enough")
+
+    case.before_event = enough
+    end = run(case.turn())
+    assert end == TurnAborted(turn_id="turn_1", reason="enough")
+    case.check_the_end(end)
+
+
+@pytest.mark.parametrize("cancels", [2, 5])
+def test_a_turn_that_is_cancelled_again_and_again_ends_all_the_same(cancels: int) -> None:
+    case = Case(Model(CALLS))
+
+    async def waits() -> None:
+        await asyncio.sleep(0.01)
+
+    async def work() -> None:
+        running = asyncio.Event()
+
+        async def never() -> str:
+            running.set()
+            await asyncio.sleep(60)
+            return "late"
+
+        case.tool, case.before_event, case.rollout.before = Tool(never), waits, waits
+        task = asyncio.ensure_future(case.turn())
+        await running.wait()
+        for _ in range(cancels):
+            task.cancel()
+            await asyncio.sleep(0.004)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(work())
+    assert isinstance(case.session.terminal, TurnAborted)
+    case.check_the_end(case.session.terminal)
+    assert case.rollout.lines == ["turn_started", "message", "function_call", "function_call_output", "turn_aborted"]
+
+
 class Interrupts:
     """Counts the places where a turn waits, and interrupts it at one of them: by the token, or by its task."""
 
