@@ -119,7 +119,7 @@ def lender_of(item: pytest.Item) -> str | None:
     if not named:
         return None
     module, _, _ = item.nodeid.partition("::")
-    of = named[0] if "::" in named[0] else f"{module}::{named[0]}"
+    of = named[0] if named[0].partition("::")[0].endswith(".py") else f"{module}::{named[0]}"
     if len(named) > 1:
         raise UsageError(
             f"{item.nodeid}: the answers of one test are all that it can get, not of {' and '.join(named)}"
