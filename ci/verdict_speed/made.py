@@ -56,6 +56,7 @@ def write_run(run_dir: Path, cases: int) -> None:
         names = list(nodeids(cases))
         file.write(json.dumps({"event": "collected", "nodeids": names}) + "\n")
         for number, nodeid in enumerate(names):
+            file.write(json.dumps({"event": "began", "nodeid": nodeid}) + "\n")
             fact = {
                 "event": "test",
                 "nodeid": nodeid,

@@ -10,6 +10,7 @@ from typing import Any
 
 # json.loads without what it does around it: files of tests have a hundred thousand lines.
 _decode = json.JSONDecoder().raw_decode
+_BLOCK = 1 << 18  # characters
 
 
 def write(path: Path, data: Mapping[str, Any]) -> None:
@@ -47,19 +48,21 @@ def read(path: Path) -> dict[str, Any] | None:
 
 def lines(path: Path) -> Iterator[dict[str, Any] | None]:
     """The objects of a JSON-lines file, None for each line that holds none; nothing when there is no file."""
-    return (parsed(line) for line in texts(path))
+    for block in blocks(path):
+        for line in block.split("\n"):
+            if line and not line.isspace():
+                yield parsed(line)
 
 
-def texts(path: Path) -> Iterator[str]:
-    """The lines of a file that are not empty, for `parsed`; nothing when there is no file."""
+def blocks(path: Path) -> Iterator[str]:
+    """A file in pieces of whole lines, each line for `parsed`; nothing when there is no file, or it cannot be read."""
     try:
         file = path.open(encoding="utf-8", errors="surrogateescape", newline="\n")
     except OSError:
         return
     with file:
-        for line in file:
-            if not line.isspace():
-                yield line
+        while block := file.read(_BLOCK):
+            yield block + file.readline()
 
 
 def parsed(line: str) -> dict[str, Any] | None:
@@ -68,7 +71,7 @@ def parsed(line: str) -> dict[str, Any] | None:
         data, end = _decode(line)
     except (ValueError, RecursionError):
         data, end = None, 0
-    if end + 1 == len(line) and line.isascii():  # as we write them: nothing more has to be looked at
+    if end and line[end:] in ("", "\n") and line.isascii():  # as we write them: nothing more has to be looked at
         return data if isinstance(data, dict) else None
     return _careful(line)
 

@@ -96,26 +96,41 @@ class TestLog:
         return replace(counted, passed=counted.passed + len(rows) - len(told))
 
 
-# A test that passed at once and said nothing, exactly as the plugin writes it (plugin/journal.py): nearly all lines.
-# Any other way to write the same is read as JSON.
+# A test that passed at once and said nothing, and before it the line of one that begins, itself mostly, exactly as the
+# plugin writes them (plugin/journal.py): nearly all of a log. Any other way to write the same is read as JSON.
+_NAME = r'"nodeid": "([ !#-\[\]-~]+)"'
 _PLAIN = re.compile(
-    r'\{"event": "test", "nodeid": "([ !#-\[\]-~]+)", "outcome": "passed", "duration": ([0-9]{1,9}\.[0-9]+), '
-    r'"reason": null, "text": null, "attempt": 1\}\n'
+    rf'(?:\{{"event": "began", {_NAME}\}}\n)?\{{"event": "test", {_NAME}, "outcome": "passed", '
+    r'"duration": ([0-9]{1,9}\.[0-9]+), "reason": null, "text": null, "attempt": 1\}\n'
 )
 
 
 def read(path: Path) -> TestLog:
     """Read a log; a line that is no event is counted in `damaged`, never an exception."""
     reading = _Reading()
-    plain, rows, running = _PLAIN.fullmatch, reading.rows, reading.running
-    for number, line in enumerate(jsonfile.texts(path), 1):
-        if (found := plain(line)) is not None and (nodeid := found[1]) not in rows:
-            if reading.collected is not None:  # one string for each name: a log has it twice and more
-                nodeid = reading.collected.get(nodeid, nodeid)
-            rows[nodeid] = float(found[2])
-            running.pop(nodeid, None)
-            reading.last = nodeid
-        elif (event := jsonfile.parsed(line)) is None or not reading.take(event):
+    plain, rows, running = _PLAIN.match, reading.rows, reading.running
+    number = 0
+    for block in jsonfile.blocks(path):
+        at, end = 0, len(block)
+        while at < end:
+            if (found := plain(block, at)) is not None:
+                began, nodeid, seconds = found.groups()
+                if nodeid not in rows:
+                    if reading.collected is not None:  # one string for each name: a log has it twice and more
+                        nodeid = reading.collected.get(nodeid, nodeid)
+                    rows[nodeid] = float(seconds)
+                    if began is not None and began != nodeid:
+                        running[began] = None
+                    if running:
+                        running.pop(nodeid, None)
+                    reading.last = nodeid
+                    number += 1 if began is None else 2
+                    at = found.end()
+                    continue
+            cut = block.find("\n", at) + 1 or end
+            line, at, number = block[at:cut], cut, number + 1
+            if line.isspace() or ((event := jsonfile.parsed(line)) is not None and reading.take(event)):
+                continue
             reading.damaged += 1
             reading.damaged_at = reading.damaged_at or number
     return reading.log(present=path.is_file())
@@ -179,8 +194,8 @@ class _Reading:
             case "collected":
                 names = self.collected if self.collected is not None else {}
                 self.collected = names
-                for name in jsonfile.strings(event, "nodeids"):
-                    names.setdefault(name, name)
+                listed = jsonfile.strings(event, "nodeids")
+                names.update(zip(listed, listed, strict=True))
             case "calls":
                 self.calls = event
             case "finished":
