@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ def leave(
     *,
     observed: Mapping[str, Any] | None = None,
     lines: tuple[object, ...] = (),
+    reruns: Sequence[dict[str, Any]] = (),
     **result: Any,
 ) -> None:
     """What a session of claims leaves. observed: overrides the observation of a test, None leaves it out."""
@@ -63,7 +64,7 @@ def leave(
     events = [{"event": "serves", "tests": SERVES}, *(each for each in seen.values() if each is not None), *lines]
     jsonfile.write_text(folder / claims.OBSERVATIONS, "".join(json.dumps(event) + "\n" for event in events))
     code = int(any(outcome.bad for outcome in outcomes.values()))
-    log: list[dict[str, Any]] = [{"event": "collected", "nodeids": list(outcomes)}]
+    log: list[dict[str, Any]] = [{"event": "collected", "nodeids": list(outcomes)}, *reruns]
     for test, outcome in outcomes.items():
         reason = LACKS if outcome is Outcome.SKIPPED else None
         log.append(
@@ -210,6 +211,19 @@ def test_a_session_that_does_not_fit_is_not_proven(claimed: Project, options: di
     verdict = weighed(claimed, **options)
     assert any(finding.text.startswith(words) for finding in rule(verdict, "claims").findings)
     assert verdict.state is not State.PASS
+
+
+def test_a_test_that_holds_when_it_runs_again_takes_nothing_back(claimed: Project) -> None:
+    claimed.write("ci/release.yaml", POLICY + SECTION + "flaky: {allowed: 1}\n")
+    claimed.commit()
+    rerun = {"event": "test", "nodeid": FULL, "outcome": "rerun"}
+    held = weighed(claimed, reruns=[rerun], observed={FULL: observation(FULL, attempt=2)})
+    assert held.state is State.PASS
+    assert f"{FULL} passed only when it ran again" in [each.text for each in rule(held, "claim:full").findings]
+    first = observation(FULL, held=False, observed=FITS_NOT)
+    verdict = weighed(claimed, reruns=[rerun], observed={FULL: observation(FULL, attempt=2)}, lines=(first,))
+    assert rule(verdict, "claim:full").summary == f"residue.lost: expected 0, observed 1 ({FULL})"
+    assert rule(verdict, "flaky").good == f"1 of 1 allowed: {FULL} in claims"
 
 
 def test_a_test_that_serves_no_claim_may_not_fail_either(claimed: Project) -> None:
