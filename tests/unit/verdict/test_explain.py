@@ -22,7 +22,7 @@ cells:
   - {suite: base, setup: ollama, stack: "server:reference"}
   - {suite: base, setup: ollama, stack: "docker:reference", required: where-available}
 sealed: namespace
-recordings: {missed: 1, unused: 3, damaged: 0, late: 2}
+recordings: {missed: 1, unused: 3, damaged: 0, late: 2, unnormalised: 0, max_age_days: 90}
 typecheck: {paths: [a, b], at_least: 2}
 benchmarks:
   turns: {gate: 1.5, samples: 30}
@@ -55,6 +55,8 @@ def test_every_part_of_a_policy_is_a_sentence_with_its_line(tmp_path: Path) -> N
         (6, "No recording is damaged."),
         (6, "At most 2 provider calls come after their test has ended."),
         (6, "No recording is left behind by a test."),
+        (6, "No recording would be written differently now."),
+        (6, "No recording is older than 90 days."),
         (6, "No recording holds a secret."),
         (7, "mypy finds no error but the 2 that ci/expected/types.json accepts in a, b."),
         (7, "It has checked every Python file below them."),
