@@ -17,6 +17,8 @@ from stackproof.faults import claim_events, claim_values
 from stackproof.faults.claim_file import Claim
 from stackproof.faults.claim_values import Json
 
+_DIFFERENCES, _LINE = 20, 2000  # how many a person is shown, and how many characters of all events
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
@@ -41,10 +43,13 @@ def told(claim: Claim, observation: Observation, differences: Sequence[str]) -> 
     lines = [f"claim {claim.name} does not hold: {claim.invariant}", f"  fault    {claim.fault}"]
     if observation.seed is not None:
         lines.append(f"  seed     {observation.seed}")
-    lines += [f"  differs  {text}" for text in differences]
+    lines += [f"  differs  {text}" for text in differences[:_DIFFERENCES]]
+    if len(differences) > _DIFFERENCES:
+        lines.append(f"  differs  … in {len(differences) - _DIFFERENCES} more places")
     wanted = " ".join(claim_events.words(each.written) for each in claim.events) or "nothing"
     happened = " ".join(map(claim_events.words, claim_events.written(observation.events))) or "nothing"
-    return "\n".join([*lines, f"  expected {wanted}", f"  observed {happened}"])
+    sides = (f"  expected {wanted}", f"  observed {happened}")
+    return "\n".join([*lines, *(claim_values.short(side, _LINE) for side in sides)])
 
 
 class ClaimUnderTest:

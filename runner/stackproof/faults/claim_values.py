@@ -31,7 +31,7 @@ def as_json(value: object, where: str) -> Json:
         case Mapping():
             return {_key(key, where): as_json(item, f"{where}.{key}") for key, item in value.items()}
         case _:
-            raise NoJsonError(f"{where} is no JSON value: {_short(repr(value))}")
+            raise NoJsonError(f"{where} is no JSON value: {short(repr(value))}")
 
 
 def same(one: Json, other: Json) -> bool:
@@ -53,7 +53,7 @@ def differences(expected: Mapping[str, Json], observed: Mapping[str, Json], wher
 
 def shown(value: Json) -> str:
     """A value on one line, its middle left out where it is long."""
-    return _short(json.dumps(value, ensure_ascii=False))
+    return short(json.dumps(value, ensure_ascii=False))
 
 
 def _differ(expected: Json, observed: Json, path: str) -> Iterator[str]:
@@ -75,9 +75,10 @@ def _text(value: Json) -> str:
 
 def _key(key: object, where: str) -> str:
     if not isinstance(key, str):
-        raise NoJsonError(f"{where} has a key that is no text: {_short(repr(key))}")
+        raise NoJsonError(f"{where} has a key that is no text: {short(repr(key))}")
     return str(key)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]} … {text[-_SHOWN // 2 :]}"
+def short(text: str, length: int = _SHOWN) -> str:
+    """A text without its middle where it is longer than `length`."""
+    return text if len(text) <= length else f"{text[: length // 2]} … {text[-length // 2 :]}"
