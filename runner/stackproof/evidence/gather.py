@@ -6,6 +6,7 @@ where two folders disagree about the same thing, both count, and that they disag
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -35,13 +36,15 @@ def gather(run_dirs: Sequence[Path]) -> Evidence:
     """Everything in `run_dirs`; a folder that is named twice is read once."""
     notes: list[str] = []
     folders: list[Folder] = []
-    known: set[Path] = set()
+    distinct = {path.resolve(): path for path in reversed(run_dirs)}
+    alike = Counter(path.name for path in distinct)
     for path in run_dirs:
-        if path.resolve() in known:
-            notes.append(f"{path.name} is named twice and counts once")
-            continue
-        known.add(path.resolve())
-        folders.append(Folder(name=path.name, path=path, evidence=read.read(path)))
+        place = path.resolve()
+        name = place.name if alike[place.name] == 1 else f"{place.parent.name}/{place.name}"
+        if distinct.pop(place, None) is None:
+            notes.append(f"{name} is named twice and counts once")
+        else:
+            folders.append(Folder(name=name, path=path, evidence=read.read(path)))
     if len(folders) == 1:
         return replace(folders[0].evidence, notes=(*folders[0].evidence.notes, *notes))
     contradictions: list[str] = []
@@ -160,7 +163,10 @@ def _manifests(manifests: Sequence[ManifestFacts], names: Sequence[str]) -> Mani
         commit=manifests[0].commit if len({each.commit for each in manifests}) == 1 else None,
         dirty=any(each.dirty for each in manifests),
         policy=manifests[0].policy if len({each.policy for each in manifests}) == 1 else None,
-        nodeids={cell: nodeids for each in manifests for cell, nodeids in each.nodeids.items()},
+        nodeids={
+            cell: tuple(dict.fromkeys(nodeid for each in manifests for nodeid in each.nodeids.get(cell, ())))
+            for cell in dict.fromkeys(cell for each in manifests for cell in each.nodeids)
+        },
         files={
             f"{name}/{file}": digest
             for name, each in zip(names, manifests, strict=True)

@@ -130,3 +130,12 @@ def test_the_command_takes_several_folders_and_says_what_it_put_together(
     shown = capsys.readouterr().out
     assert "RELEASE VERDICT  PASS" in shown
     assert f"{first.run_id}, {second.run_id}: 2 runs of 1 machine, 240 s" in shown
+
+
+def test_folders_of_one_name_are_told_apart_by_the_one_above(project: Project, tmp_path: Path) -> None:
+    run = project.good_run()
+    for machine in ("linux", "mac"):
+        shutil.copytree(run.folder, tmp_path / machine / "run")
+    found = gather([tmp_path / "linux/run", tmp_path / "mac/run"])
+    assert f"cells/{LIBRARY} is the same in linux/run and mac/run and counts once" in found.notes
+    assert len(found.manifest.files) == 2 * len(gather([run.folder]).manifest.files)
