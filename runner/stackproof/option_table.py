@@ -35,7 +35,7 @@ class Option:
 
     name: the field of RunOptions and the key in `[tool.stackproof]`. flags: as on the command line. anywhere: it may
     also come from a variable or the file; options that shape a single run come from the command line only. in_file:
-    False where a file that everybody shares must not decide.
+    False where a file that everybody shares must not decide. bare: its value where none is given.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Option:
     metavar: str | None = None
     anywhere: bool = True
     in_file: bool = True
+    bare: str | None = None
 
     @property
     def flag(self) -> str:
@@ -280,6 +281,18 @@ OPTIONS: tuple[Option, ...] = (
         group=Group.RUN,
         metavar="SECONDS",
         help="Limit for the stack and for a service to become ready. Default: what their own files say.",
+    ),
+    Option(
+        name="coverage",
+        flags=("--coverage",),
+        kind=Kind.TEXT,
+        group=Group.RUN,
+        metavar="[PATHS]",
+        in_file=False,
+        bare="configured",
+        help="Measure which lines run, in the tests, the stack's processes and its container, and combine it (needs "
+        "the package coverage). PATHS: folders, files or packages, by comma; without them the project's own "
+        "configuration of coverage decides, else it is everything but the tests.",
     ),
     Option(
         name="keep",

@@ -24,7 +24,7 @@ def read_value(option: Option, raw: object, *, where: str) -> Value:
     """Check `raw`, as text or as TOML has it; UsageError is one sentence that begins with `where`."""
     match option.kind:
         case Kind.TEXT:
-            return _text(raw, where=where, wanted="text")
+            return _bare(option, raw) or _text(raw, where=where, wanted="text")
         case Kind.CHOICE:
             return _choice(option, raw, where=where)
         case Kind.WHOLE:
@@ -36,6 +36,11 @@ def read_value(option: Option, raw: object, *, where: str) -> Value:
         case Kind.TEXTS:
             return _texts(raw, where=where)
     assert_never(option.kind)
+
+
+def _bare(option: Option, raw: object) -> str | None:
+    """An option that may stand without a value does so in a variable too, as a flag does."""
+    return option.bare if isinstance(raw, str) and raw.strip().casefold() in _TRUE else None
 
 
 def _text(raw: object, *, where: str, wanted: str) -> str:

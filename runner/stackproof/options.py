@@ -93,6 +93,7 @@ class RunOptions:
     test_timeout: float | None = None
     suite_timeout: float = 1800.0
     start_timeout: float | None = None
+    coverage: str | None = None
     keep: bool = False
     post_command: str | None = None
     collect_only: bool = False

@@ -91,6 +91,7 @@ def run_parameters() -> Iterator[click.Parameter]:
             default=None,
             multiple=option.kind is Kind.TEXTS,
             is_flag=option.kind is Kind.FLAG,
+            **_bare(option),
             type=None if option.kind is Kind.FLAG else str,
             metavar="|".join(option.choices) or option.metavar,
             help=option.help + _default(option),
@@ -135,6 +136,11 @@ def _declaration(option: Option) -> list[str]:
     if option.kind is Kind.FLAG and option.anywhere:
         return [option.name, *option.flags[:-1], f"{option.flag}/--no-{option.flag[2:]}"]
     return [option.name, *option.flags]
+
+
+def _bare(option: Option) -> dict[str, Any]:
+    """Only for an option that may stand without a value: click takes any other word there for a switch."""
+    return {} if option.bare is None else {"flag_value": option.bare}
 
 
 def _default(option: Option) -> str:

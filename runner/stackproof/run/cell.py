@@ -24,6 +24,7 @@ from stackproof.catalog.runners import RunnerSpec
 from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.evidence import jsonfile, testlog
+from stackproof.measure import begin, marks
 from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, contained, handing, made_first, namespace, suite, writable
 from stackproof.run.cell_log import CellLog
@@ -76,6 +77,7 @@ class _Work:
     outcome: dict[str, Any]
     interrupts: Interrupts
     log: CellLog
+    measuring: begin.Measuring
 
 
 def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) -> None:
@@ -85,19 +87,23 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
         raise StackproofError("the process that ordered this cell is gone")
     lifetime.adopt_orphans()
     planned = plan.make(order.options, catalog.load(order.project), order.project, order.run_id, caller=caller)
+    cell = made_first.placed(next(item for item in planned.cells if item.id == order.cell_id), caller)
     work = _Work(
         cell_dir=cell_dir,
         order=order,
-        cell=made_first.placed(next(item for item in planned.cells if item.id == order.cell_id), caller),
+        cell=cell,
         cells=planned.cells,
         caller=caller,
         outcome=outcome,
         interrupts=interrupts,
         log=CellLog(cell_dir),
+        measuring=begin.prepare(cell, order.options, order.project, cell_dir),
     )
     sealed = work.cell.inference_mode is Mode.REPLAY and namespace.isolated()
     with ExitStack() as undo:
         started = _start(work, undo)
+        if (unmeasured := marks.problem(cell, cell_dir, begin.STACK)) is not None:
+            raise unmeasured
         if order.options.tests:
             _tests(work, started)
         else:
@@ -160,7 +166,8 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
     )
     # A library stack is started by the pytest plugin: it lives in the process of the tests.
     if cell.mode is StackMode.LIBRARY or options.collect_only:
-        return _Started(variables=ourselves.beside(build().tests, _in_process(work), work.cell_dir / "guest"))
+        variables = ourselves.beside(build().tests, _in_process(work), work.cell_dir / "guest")
+        return _Started(variables=work.measuring.into(variables, begin.TESTS))
     if cell.mode.in_containers:
         placed = contained.start(
             contained.Order(
@@ -176,6 +183,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
                 check=work.interrupts.check,
                 images=work.cell_dir.parents[1] / "images",
                 handover=handing.of(cell, work.cells, work.cell_dir.parents[1]),
+                measuring=work.measuring,
             ),
             undo,
         )
@@ -198,7 +206,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
         handle = undo.enter_context(
             start.start(
                 cell=cell,
-                environment=ourselves.variables(built.stack, work.order.python),
+                environment=work.measuring.into(ourselves.variables(built.stack, work.order.python), begin.STACK),
                 cell_dir=work.cell_dir,
                 timeout=options.start_timeout,
                 port=port,
@@ -206,7 +214,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
                 check=work.interrupts.check,
             )
         )
-        started = _Started(variables=built.tests, handle=handle)
+        started = _Started(variables=work.measuring.into(built.tests, begin.TESTS), handle=handle)
     work.outcome["stack"] = {"base_url": handle.base_url, "ready_in": round(handle.started_in, 3)}
     work.log.ready(handle.name, handle.base_url, handle.started_in, handle.log)
     if edge is not None:
@@ -232,6 +240,8 @@ def _tests(work: _Work, started: _Started) -> None:
     ended, broken = _pytest(work, started) if runner is None else _foreign(work, started, runner)
     if interrupts.first is not None:
         work.outcome["signal"] = interrupts.first.name
+    elif unmeasured := marks.facts(work.cell, work.cell_dir, begin.TESTS):
+        work.outcome["error"] = unmeasured
     elif error := jsonfile.read(work.cell_dir / start.ERROR):
         work.outcome["error"] = error
     elif ended.timed_out:

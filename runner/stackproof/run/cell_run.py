@@ -15,6 +15,7 @@ from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile, junit, testlog
 from stackproof.evidence.cell import write_result
+from stackproof.measure import begin, package
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder import debug
 from stackproof.run import cell_file, cell_log, made_first, namespace, run_folder, suite
@@ -118,6 +119,8 @@ class CellRun:
                 say=self._screen.line,
                 check=self._interrupts.check,
             )
+            if begin.wanted(self._plan.options):
+                package.require_at(python, self._caller)
             made_first.of_cell(
                 self._cell,
                 tests=self._plan.options.tests,

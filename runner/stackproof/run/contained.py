@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from stackproof import container_environment, plan
 from stackproof.catalog.records import StackMode
 from stackproof.edge import wiring
 from stackproof.environment import Environment
+from stackproof.measure import begin
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, namespace, suite, way
@@ -48,6 +49,7 @@ class Order:
 
     build: `environment.build` with all but `moved` and `beside`. caller: the environment of whoever asked. images:
     folder where the run notes which image it has chosen. handover: the container that cells of the run have in turn.
+    measuring: what processes of the cell are told of coverage.
     """
 
     cell: plan.Cell
@@ -62,6 +64,7 @@ class Order:
     check: Callable[[], None]
     images: Path | None = None
     handover: Handover | None = None
+    measuring: begin.Measuring = field(default_factory=begin.Measuring)
 
     @property
     def replay(self) -> bool:
@@ -131,13 +134,14 @@ def led(order: Order, built: Environment, handle: StackHandle, undo: ExitStack) 
     if not prefix or options.keep:
         # Also beside tests that are shut off: whoever keeps a stack wants to reach it.
         undo.enter_context(forwarding(outside, inside))
-    return Contained(handle=replace(handle, base_url=url), variables=built.tests, prefix=prefix)
+    variables = order.measuring.into(built.tests, begin.TESTS)
+    return Contained(handle=replace(handle, base_url=url), variables=variables, prefix=prefix)
 
 
 def _stack(order: Order, built: Environment, where: Place, undo: ExitStack) -> StackHandle:
     """In a container of its own, or as a process in one that cells share, if containers see folders of here."""
     arguments: dict[str, Any] = {
-        "variables": container_environment.inside(order.cell, order.options, built),
+        "variables": order.measuring.into(container_environment.inside(order.cell, order.options, built), begin.STACK),
         "cell_dir": order.cell_dir,
         "recordings": _recordings(order),
         "timeout": order.options.start_timeout,
@@ -162,7 +166,7 @@ def _library(order: Order, built: Environment, where: Place) -> ContainedTests:
         TestsInside(
             # The project is there to be read.
             arguments=(*arguments[1:], "-p", "no:cacheprovider"),
-            variables=container_environment.inside(cell, options, built),
+            variables=order.measuring.into(container_environment.inside(cell, options, built), begin.TESTS),
             project=order.project,
             cell_dir=order.cell_dir,
             files=(order.cell_dir / cell_file.NAME,),

@@ -16,6 +16,7 @@ from stackproof import plan_text
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, junit, manifest, merge, rescued, testlog
+from stackproof.measure import begin, package, told
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
 from stackproof.run import namespace, run_folder, suite, way
@@ -49,6 +50,7 @@ class RunOutcome:
             "run_id": self.run_id,
             "run_dir": str(self.run_dir),
             "exit_code": int(self.exit_code),
+            **({"coverage": coverage} if (coverage := told.summary(self.run_dir)) is not None else {}),
             "cells": [
                 {
                     "id": outcome.cell.id,
@@ -80,7 +82,8 @@ def execute(
 
     console: where to show it, standard output when None; with `--json` nothing is shown, and one object is printed
     there at the end. environ: the caller's environment, ours when None. keep_going: also after a cell whose stack did
-    not start. steps: of a larger whole, in which each cell is one. NotProvenError when `--seal require` cannot be met.
+    not start. steps: of a larger whole, in which each cell is one. NotProvenError when `--seal require` cannot be met,
+    UsageError when coverage is asked for and not installed.
     For the main thread only: it takes SIGINT and SIGTERM over, and hands them to the cell that runs.
     """
     caller = dict(os.environ if environ is None else environ)
@@ -90,6 +93,8 @@ def execute(
         live=out.is_terminal and not suite.talks(plan.options),
         steps=steps,
     )
+    if measured := begin.wanted(plan.options):
+        package.require_here()
     seal = namespace.decide(
         plan.options.seal, replay=Mode.parse(plan.options.inference_mode) is Mode.REPLAY, environment=caller
     )
@@ -114,6 +119,9 @@ def execute(
                 for line in handover.clear(plan.run_dir, caller):
                     screen.line(line)
                 way.sweep()
+        if measured:
+            for line in told.gathered(plan, caller):
+                screen.line(line)
         if plan.options.tests:
             reports = {item.cell.id: _report(item.cell_dir) for item in outcomes}
             # A report that is missing or damaged is named in the evidence of its own cell.

@@ -20,13 +20,29 @@ GUEST_NAME = "stackproof_recorder"
 _PR_SET_PDEATHSIG = 1
 _USAGE, _NOT_EXECUTABLE, _NOT_FOUND = 2, 126, 127
 
-_SITECUSTOMIZE = f'''"""Start the recorder in this process, then run the sitecustomize that this one shadows."""
+HANDS_ON = """
 import importlib.machinery
 import importlib.util
 import os
 import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
+# Another of ours may be on the path, which has handed on to this one or will.
+_ours = sys.__dict__.setdefault("_stackproof_handed_on", set())
+_ours.add(_here)
+_others = [entry for entry in sys.path if os.path.abspath(entry or ".") not in _ours]
+_spec = importlib.machinery.PathFinder.find_spec("sitecustomize", _others)
+if _spec is not None and _spec.loader is not None:
+    _module = importlib.util.module_from_spec(_spec)
+    sys.modules["sitecustomize"] = _module
+    _spec.loader.exec_module(_module)
+"""
+"""The end of a `sitecustomize` of ours: it runs the one that it shadows."""
+
+_SITECUSTOMIZE = f'''"""Start the recorder in this process, then run the sitecustomize that this one shadows."""
+import os
+import sys
+
 if os.environ.get("{VARIABLE}"):
     # Python goes on after an error in here, and the stack would call real providers unseen.
     _problem = None
@@ -42,14 +58,7 @@ if os.environ.get("{VARIABLE}"):
         sys.stderr.flush()
         os._exit(70)
     bootstrap.start()
-
-_others = [entry for entry in sys.path if os.path.abspath(entry or ".") != _here]
-_spec = importlib.machinery.PathFinder.find_spec("sitecustomize", _others)
-if _spec is not None and _spec.loader is not None:
-    _module = importlib.util.module_from_spec(_spec)
-    sys.modules["sitecustomize"] = _module
-    _spec.loader.exec_module(_module)
-'''
+{HANDS_ON}'''
 
 
 def main(argv: Sequence[str]) -> int:
