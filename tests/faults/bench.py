@@ -29,24 +29,48 @@ SETTINGS = TurnSettings(model="model", instructions="Be brief.", farewell=1.0)
 
 
 class Traced:
-    """A client of `stackproof.trace` as the runtime's. `asked`: the requests so far; `given`: how many events."""
+    """A client of `stackproof.trace` as the runtime's.
+
+    asked: the requests so far. given: how many events. streams: answers that were neither read to their end nor closed.
+    """
 
     def __init__(self, client: trace.ModelClient) -> None:
         self._client = client
         self.asked: list[runtime.ModelRequest] = []
         self.given = 0
+        self.streams: set[Stream] = set()
 
-    async def stream(self, request: runtime.ModelRequest, cancel: CancelToken) -> AsyncIterator[runtime.ModelEvent]:
+    def stream(self, request: runtime.ModelRequest, cancel: CancelToken) -> AsyncIterator[runtime.ModelEvent]:
         """The other client's events, as the runtime's."""
         self.asked.append(request)
-        events = self._client.stream(_asked(request), cancel)
+        return Stream(self, self._client.stream(_asked(request), cancel))
+
+
+class Stream:
+    """An answer. Who keeps it, as its client does, has nobody close it by losing it."""
+
+    def __init__(self, owner: Traced, events: AsyncIterator[ModelEvent]) -> None:
+        self._owner = owner
+        self._events = events
+        owner.streams.add(self)
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> runtime.ModelEvent:
         try:
-            async for event in events:
-                self.given += 1
-                yield _told(event)
-        finally:
-            if (close := getattr(events, "aclose", None)) is not None:
-                await close()
+            event = await anext(self._events)
+        except BaseException:
+            self._owner.streams.discard(self)
+            raise
+        self._owner.given += 1
+        return _told(event)
+
+    async def aclose(self) -> None:
+        """Stop."""
+        self._owner.streams.discard(self)
+        if (close := getattr(self._events, "aclose", None)) is not None:
+            await close()
 
 
 class Script:

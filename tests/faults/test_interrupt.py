@@ -96,6 +96,8 @@ async def run_interrupted(
         with suppress(MailboxClosedError):
             while True:
                 done.told.append(await box.get())
+                for _ in range(3):  # so that the turn waits for him, too
+                    await asyncio.sleep(0)
 
     async def strike() -> None:
         if isinstance(moment, int):
@@ -160,10 +162,14 @@ def test_a_turn_that_is_interrupted_at_any_step_ends_once_and_aborted(
     claim: ClaimUnderTest, how: How, first: bool
 ) -> None:
     async def work(step: int) -> Interrupted:
-        weather, memory = Weather(), Memory()
+        weather, memory, model = Weather(), Memory(), traced(TWO_CALLS)
         plan = registry(weather).plan()
-        done = await run_interrupted(traced(TWO_CALLS), plan, memory, how, step, first=first)
-        residue = {"tools at work": weather.running, "programs": [], "answers that somebody still waits for": 0}
+        done = await run_interrupted(model, plan, memory, how, step, first=first)
+        residue = {
+            "tools at work": weather.running,
+            "programs": [],
+            "answers that somebody still waits for": len(model.streams),
+        }
         if not observe(claim, done, memory.records, residue, f"step {step}"):
             done.late = True
         return done

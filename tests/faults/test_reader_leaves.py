@@ -18,7 +18,7 @@ def test_a_turn_whose_reader_leaves_at_any_step_ends_once_and_aborted(claim: Cla
     async def work(step: int) -> bool:
         """Whether the turn ended for want of a reader."""
         known = asyncio.all_tasks()
-        weather, session, memory = Weather(), session_of(TWO_CALLS), Memory()
+        weather, session, memory, model = Weather(), session_of(TWO_CALLS), Memory(), traced(TWO_CALLS)
         box: Mailbox[SessionEvent] = Mailbox(1)
         read: list[SessionEvent] = []
 
@@ -36,7 +36,7 @@ def test_a_turn_whose_reader_leaves_at_any_step_ends_once_and_aborted(claim: Cla
         end = await turn(
             TWO_CALLS,
             session,
-            model=traced(TWO_CALLS),
+            model=model,
             plan=registry(weather).plan(),
             approval=approval_of(TWO_CALLS),
             rollout=memory,
@@ -51,6 +51,7 @@ def test_a_turn_whose_reader_leaves_at_any_step_ends_once_and_aborted(claim: Cla
                 **left(session, memory.records),
                 "ends that were read": [event.type for event in read if event.type.startswith("turn_a")],
                 "tools at work": weather.running,
+                "answers that somebody still waits for": len(model.streams),
                 "waiting": [box.producers, box.consumers],
                 "tasks": await others(known),
             },

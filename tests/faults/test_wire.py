@@ -101,7 +101,7 @@ async def observe(claim: ClaimUnderTest, model: ModelClient, provider: Provider 
         events=seen.told,
         residue={
             **left(session, memory.records),
-            "history": [item["role"] for item in session.history],
+            "history": [item.get("role", item["type"]) for item in session.history],
             "tool runs": weather.begun,
             "requests": 1 if provider is None else len(provider.asked),
             "answers that somebody still waits for": 0 if provider is None else await provider.settled(),
