@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stackproof.evidence import benchmark, jsonfile, merge, recordings
+from stackproof.evidence import benchmark, jsonfile, manifest, merge, recordings
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
 from stackproof.evidence.junit import Case, Report
 from stackproof.evidence.machine import Machine
@@ -98,7 +98,9 @@ class Made:
         return Verdict(rules=tuple(self.rules), **{**facts, **self.more})
 
     def publish(self, **more: Any) -> Publication:
-        """Write every output."""
+        """Write every output, beside a manifest: what was weighed before it is what this run is compared with."""
+        if not (self.folder / manifest.NAME).is_file():
+            jsonfile.write(self.folder / manifest.NAME, {"schema": 1, "run_id": "7f3c2a", "files": {}})
         return publish.write(self.folder, self.verdict(), **more)
 
     def page(self, **more: Any) -> str:

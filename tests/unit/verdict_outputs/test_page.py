@@ -75,7 +75,14 @@ def hostile(made: Made) -> Made:
     made.checks()
     looked = recordings.RecordingFacts(files=1, damaged=(HOSTILE,), secrets=(HOSTILE,))
     jsonfile.write(made.folder / "checks/recordings.json", recordings.to_json(looked))
-    before = {"kind": "verdict", "run_id": HOSTILE, "verdict": HOSTILE, "commit": HOSTILE, "stopped": STARTED}
+    before: dict[str, Any] = {
+        "kind": "verdict",
+        "run_id": HOSTILE,
+        "verdict": HOSTILE,
+        "commit": HOSTILE,
+        "stopped": STARTED,
+    }
+    before["results"] = {"tests": {HOSTILE: {"passed": [HOSTILE]}, "base-ollama-server-hostile": {"passed": [HOSTILE]}}}
     gone = {"id": HOSTILE, "title": HOSTILE, "state": HOSTILE, "findings": [{"state": "FAIL", "text": HOSTILE}]}
     jsonfile.write(made.folder.parent / "other/verdict.json", {**before, "rules": [gone, {}, 3]})
     made.more = {"run_id": HOSTILE}
@@ -166,6 +173,7 @@ def test_what_is_known_as_a_secret_is_in_no_output(made: Made) -> None:
     jsonfile.write_text(folder / "stack.log", f"started with {secret}\n")
     published = made.publish(secrets={"API_KEY": secret}, environ={"GITHUB_ACTIONS": "true"})
     names = [path for path in made.folder.rglob("*") if path.is_file() and "cells" not in path.parts]
+    names = [path for path in names if path.name != "manifest.json"]
     assert len(names) == 7
     for path in names:
         content = path.read_text()
@@ -201,26 +209,31 @@ def many(number: int) -> list[Test]:
     return found
 
 
-def test_the_last_verdict_is_compared_with(made: Made, tmp_path: Path) -> None:
+def test_the_run_before_is_compared_with(made: Made, tmp_path: Path) -> None:
     before = Made(folder=tmp_path / "runs/000001", more={"run_id": "000001"})
     before.rules = [rule("types"), rule("gone")]
-    before.more |= {"started": "2026-11-30T10:00:00+00:00", "stopped": "2026-11-30T10:03:00+00:00"}
+    before.cell("server:reference", [Test(name=f"{FILE}::test_two"), Test(name=f"{FILE}::test_gone")])
     before.checks()
     before.publish()
-    made.checks()
-    older = Made(folder=tmp_path / "runs/000002", more={"run_id": "000002"})
-    older.more |= {"started": "2026-11-29T10:00:00+00:00", "stopped": "2026-11-29T10:03:00+00:00"}
-    older.publish()
-    later = Made(folder=tmp_path / "runs/000003", more={"run_id": "000003", "stopped": "2026-12-02T10:03:00+00:00"})
-    later.publish()
+    bad = Test(name=f"{FILE}::test_two", outcome=Outcome.FAILED, text="E   assert 1 == 2")
     made.rules = [rule("types", failed("a.py:3: wrong"))]
+    made.cell("server:reference", [bad], failed("test_two failed"))
+    made.cell("library:reference", [Test(name=f"{FILE}::test_two")])
+    made.checks()
     text = Read(made.page()).text
-    assert "Compared with run 000001 of commit 4c1d9e2 , 3 min 0 s: PASS" in text
-    assert "types PASS FAIL" in text
-    assert "No longer asked for: gone." in text
-    assert "turns: +0% in ratio to the floor, within the noise" in text
-    assert "1 finding not there before a.py:3: wrong" in text
-    assert "Since the last verdict" not in Read(older.page()).text
+    for told in (
+        "Compared with run 000001 of commit 4c1d9e2 , 2 min 41 s: PASS",
+        "types PASS FAIL",
+        "base × ollama × library:reference not there PASS",
+        "No longer asked for: gone.",
+        f"1 newly failing {FILE}::test_two in base-ollama-server-reference",
+        f"1 removed {FILE}::test_gone in base-ollama-server-reference",
+        "base-ollama-library-reference is new.",
+        "turns: +0% in ratio to the floor, within the noise",
+        "2 findings not there before a.py:3: wrong test_two failed",
+    ):
+        assert told in text, told
+    assert "Since the last verdict" not in Read(before.page()).text
 
 
 def test_a_run_folder_with_nothing_in_it_has_a_page(made: Made) -> None:

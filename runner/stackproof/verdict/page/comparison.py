@@ -1,4 +1,4 @@
-"""What is different from the verdict before, as far as its `verdict.json` lies beside this run."""
+"""What is different from the verdict of the run before: rules, findings, tests, cells, benchmarks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stackproof.evidence import benchmark, benchmark_changes, jsonfile
+from stackproof.evidence import jsonfile
 from stackproof.plaintext import counted
+from stackproof.verdict import compared
+from stackproof.verdict.compared import Compared
 from stackproof.verdict.current import short
 from stackproof.verdict.page.words import anchor, kind, lasting
-from stackproof.verdict.records import State, Verdict
+from stackproof.verdict.records import State
 
 if TYPE_CHECKING:
     from stackproof.verdict.publish import Publication
@@ -23,10 +25,9 @@ def of(published: Publication) -> dict[str, Any] | None:
     """Rules whose state changed, appeared or went, and findings of failed rules that are new; None without a verdict
     before this one.
     """
-    found = _before(published.run_dir, published.verdict)
-    if found is None:
+    before, found = _before(published.run_dir), published.compared
+    if before is None:
         return None
-    folder, before = found
     old = {str(rule.get("id")): rule for rule in before["rules"] if isinstance(rule, dict)}
     new = {rule.id: rule for rule in published.verdict.rules}
     changes = [
@@ -60,32 +61,45 @@ def of(published: Publication) -> dict[str, Any] | None:
         "gone": gone[:_MOST],
         "fresh": fresh[:_MOST],
         "more_fresh": max(0, len(fresh) - _MOST),
-        "benchmarks": _benchmarks(published, folder),
+        "tests": _tests(found),
+        "cells": list(found.cells[:_MOST]) if found is not None else [],
+        "benchmarks": _benchmarks(found),
         "fresh_words": counted(len(fresh), "finding"),
     }
 
 
-def _benchmarks(published: Publication, folder: Path) -> list[str]:
-    now, then = published.evidence.benchmark, benchmark.read(folder / "checks/benchmark.json")
-    if now is None or then is None:
+def _tests(found: Compared | None) -> list[dict[str, Any]]:
+    """Tests that went another way, what has to be looked at first."""
+    if found is None:
         return []
-    found = benchmark_changes.compare(now, then)
-    return [found.not_comparable] if found.not_comparable else [change.words() for change in found.changes][:_MOST]
+    parts = {
+        "newly failing": found.newly_failing,
+        "newly skipped": found.newly_skipped,
+        "removed": found.removed,
+        "fixed": found.fixed,
+        "added": found.added,
+    }
+    return [
+        {"what": what, "number": len(names), "names": list(names[:_MOST]), "more": max(0, len(names) - _MOST)}
+        for what, names in parts.items()
+        if names
+    ]
 
 
-def _before(run_dir: Path, verdict: Verdict) -> tuple[Path, dict[str, Any]] | None:
-    """The newest verdict of another run that ended before this one began, with its folder."""
-    found = list(_others(run_dir, verdict.started or ""))
-    return max(found, key=lambda other: str(other[1]["stopped"]), default=None)
+def _benchmarks(found: Compared | None) -> list[str]:
+    measured = found.benchmarks if found is not None else None
+    if measured is None:
+        return []
+    if measured.not_comparable:
+        return [measured.not_comparable]
+    return [change.words() for change in measured.changes[:_MOST]]
 
 
-def _others(run_dir: Path, began: str) -> Iterator[tuple[Path, dict[str, Any]]]:
-    for path in sorted(run_dir.parent.glob("*/verdict.json")):
-        data = jsonfile.read(path) if path.parent.name != run_dir.name else None
-        if data is None or data.get("kind") != "verdict" or not isinstance(data.get("rules"), list):
-            continue
-        if (stopped := jsonfile.text(data, "stopped")) and stopped <= began:
-            yield path.parent, data
+def _before(run_dir: Path) -> dict[str, Any] | None:
+    """The verdict of the run before, the one that the tests are compared with."""
+    path = compared.newest_before(run_dir)
+    data = jsonfile.read(path) if path is not None else None
+    return data if data is not None and isinstance(data.get("rules"), list) else None
 
 
 def _state(rule: dict[str, Any] | None) -> str:
