@@ -29,7 +29,8 @@ class ServerEvents:
     """Bytes in, as the network cuts them; events out. What this API does not use (`id`, `retry`) is passed over."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
+        self._looked = 0  # how much of the rest has no line's end for sure
         self._size = 0
         self._name = ""
         self._data: list[str] = []
@@ -37,19 +38,23 @@ class ServerEvents:
 
     def feed(self, piece: bytes) -> Iterator[ServerEvent]:
         """The events that end in this piece. Raises DamagedStreamError for bytes that are not UTF-8, or no event."""
-        self._rest += piece
+        rest = self._rest
+        rest += piece
+        begin = 0
         while True:
-            found = _LINE.search(self._rest)
+            found = _LINE.search(rest, max(begin, self._looked))
             # A carriage return at the very end may be the first half of a line's end.
-            if found is None or (found[0] == b"\r" and found.end() == len(self._rest)):
+            if found is None or (found[0] == b"\r" and found.end() == len(rest)):
                 break
-            line, self._rest = self._rest[: found.start()], self._rest[found.end() :]
+            line, begin = bytes(rest[begin : found.start()]), found.end()
             self._count(len(line))
             event = self._line(line)
             if event is not None:
                 yield event
-        if self._size + len(self._rest) > LARGEST:
-            self._count(len(self._rest))
+        del rest[:begin]
+        self._looked = max(0, len(rest) - 1)
+        if self._size + len(rest) > LARGEST:
+            self._count(len(rest))
 
     @property
     def unfinished(self) -> bool:

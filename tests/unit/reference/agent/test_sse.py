@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -72,3 +73,16 @@ def test_an_event_without_end_is_an_error_in_time(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sse, "LARGEST", 100)
     with pytest.raises(DamagedStreamError, match="more than 100 bytes"):
         read(*[piece] * 50)
+
+
+def test_a_long_event_in_many_pieces_takes_no_time() -> None:
+    events = ServerEvents()
+    begin = time.process_time()
+    for _ in range(4000):
+        assert not list(events.feed(b"x" * 1000 if events.unfinished else b"data: " + b"x" * 1000))
+    (found,) = events.feed(b"\n\n")
+    assert len(found.data) == 4_000_000
+    many = b"data: {}\n\n" * 100_000
+    assert sum(1 for _ in ServerEvents().feed(many)) == 100_000
+    # Looked at from the begin with each piece, this takes minutes.
+    assert time.process_time() - begin < 20
