@@ -72,7 +72,7 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
         step_times.write(run_dir, steps.took)
         manifest.write(run_dir, run_id=run_id, project=project)
         weighed = weigh(project, run_dir, environ=environ, today=today)
-        secrets = _secrets(rules, project, environ)
+        secrets = secrets_of(rules, project, environ)
         published = publish.write(run_dir, weighed, project=project, environ=environ, secrets=secrets, policy=rules)
         publish.summarise(published.verdict, environ)
         show(published.verdict, run_dir, project, as_json=as_json, page=publish.PAGE)
@@ -170,15 +170,22 @@ def _checked(
         with telling.step(BENCHMARKS):
             measured = benchmark.measure(project, run_dir, names=gates)
         yield from benchmark.lines(measured, gates)
-    setups, values = {cell.setup for cell in rules.cells}, _secrets(rules, project, environ)
+    setups, values = {cell.setup for cell in rules.cells}, secrets_of(rules, project, environ)
     with telling.step(RECORDINGS):
         root = recording_dir(project, environ)
-        found = recordings_check.check(root, setups, asked=rules.recordings, values=values, now=datetime.now(UTC))
+        found = recordings_check.check(
+            root,
+            setups,
+            integration_root=catalog.load(project).integration_root,
+            asked=rules.recordings,
+            values=values,
+            now=datetime.now(UTC),
+        )
     facts = replace(found, commit=git.state(project).commit, policy=digests.policy(project))
     jsonfile.write(run_dir / "checks/recordings.json", recordings.to_json(facts))
 
 
-def _secrets(rules: Policy, project: Path, environ: Mapping[str, str]) -> dict[str, str]:
+def secrets_of(rules: Policy, project: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """What no output may show, by the name of its variable: the secrets of the setups that the policy asks for."""
     known = catalog.load(project)
     names = {name for cell in rules.cells for name in known.setup(cell.setup).all_secrets}

@@ -17,10 +17,12 @@ from stackproof.evidence import git
 from stackproof.evidence.gather import gather
 from stackproof.evidence.read import Evidence
 from stackproof.plan import RUNS
-from stackproof.release import show
+from stackproof.recorder import redact
+from stackproof.release import secrets_of, show
 from stackproof.verdict import accepted, compared, expected, render, update
 from stackproof.verdict.check import check, seen
 from stackproof.verdict.compared import Compared
+from stackproof.verdict.concealing import conceal_verdict
 from stackproof.verdict.explain import explain
 from stackproof.verdict.policy import PATH, load
 from stackproof.verdict.weigh import weigh_evidence
@@ -116,14 +118,18 @@ def verdict(around: Surroundings, runs: tuple[str, ...], as_json: bool, compared
     """
     folders = [run_folder(around.project, run) for run in runs or (None,)]
     evidence = gather(folders)
-    weighed = weigh_evidence(around.project, evidence, environ=around.environ, today=datetime.now(UTC).date())
+    secrets = secrets_of(load(around.project), around.project, around.environ)
+    weighed = conceal_verdict(
+        weigh_evidence(around.project, evidence, environ=around.environ, today=datetime.now(UTC).date()), secrets
+    )
     found = _changes(around.project, folders[0], evidence, compared_with)
     if as_json:
-        content = {**render.to_json(weighed), "compared": None if found is None else compared.as_json(found)}
+        changes = None if found is None else redact.conceal(compared.as_json(found), secrets)
+        content = {**render.to_json(weighed), "compared": changes}
         console.out(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False))
         return weighed.exit_code
     show(weighed, folders[0], around.project, as_json=False)
-    for line in (*evidence.notes, *(compared.lines(found) if found is not None else ())):
+    for line in redact.conceal([*evidence.notes, *(compared.lines(found) if found is not None else ())], secrets):
         console.out(line)
     return weighed.exit_code
 

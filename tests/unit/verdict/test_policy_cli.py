@@ -13,6 +13,8 @@ from tests.unit.verdict.conftest import LIBRARY, POLICY, Project, node
 
 from stackproof.cli import policy_cli
 from stackproof.errors import ExitCode
+from stackproof.evidence.outcomes import Outcome
+from stackproof.verdict import publish
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,23 @@ def test_expectations_are_written_from_a_run_by_its_id(project: Project, capsys:
     assert call(policy_cli.policy, project, "update", run.run_id) == ExitCode.PASS
     assert f"{LIBRARY}: 3 tests, 1 skipped, 0 expected to fail" in capsys.readouterr().out
     assert (project.folder / f"ci/expected/{LIBRARY}.json").is_file()
+
+
+def test_a_secret_of_a_setup_is_not_printed_with_a_verdict(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = "correct horse battery staple"
+    project.write("stacks/setups.yaml", "ollama: {description: d, secrets: [API_KEY]}\n")
+    project.commit()
+    for _ in range(2):  # the second is compared with the first
+        run = project.run()
+        run.cell("server:reference", {node(f"test_one[{secret}-{run.run_id}]"): Outcome.FAILED})
+        run.finish()
+        publish.write(run.folder, run.verdict())
+    around = Around(environ={"API_KEY": secret}, project=project.folder)
+    for arguments in ([], ["--json"]):
+        code = policy_cli.verdict.main(args=arguments, prog_name="stackproof", standalone_mode=False, obj=around)
+        assert code == ExitCode.TESTS
+        shown = capsys.readouterr().out
+        assert "***" in shown
+        assert secret not in shown
