@@ -15,7 +15,10 @@ from stackproof.checks import recordings as check
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, recordings
 from stackproof.evidence.recordings import DayFacts, RecordingFacts
+from stackproof.recorder.identity import Identity, digest
+from stackproof.recorder.miss import form_of
 from stackproof.recorder.recording import dumps
+from stackproof.recorder.scope import Scope
 from stackproof.verdict import recordings_limits
 from stackproof.verdict.policy import RecordingsPolicy
 from stackproof.verdict.records import State
@@ -23,6 +26,7 @@ from stackproof.verdict.records import worst as worst_of
 
 NOW = datetime(2026, 12, 1, 10, tzinfo=UTC)
 ASKED = RecordingsPolicy(unnormalised=0, max_age_days=90)
+SCOPE = Scope(name="tests/integration/base/test_a.py::test_one")
 LIMITS = "recordings: {unnormalised: 0, max_age_days: 90}\n"
 
 
@@ -33,15 +37,33 @@ def limited(project: Project) -> Project:
     return project
 
 
-def record(project: Project, name: str, *, made: str | None, tidy: bool = True, **provenance: Any) -> None:
+def asked_for(path: str) -> dict[str, Any]:
+    return {
+        "provider": "ollama",
+        "method": "POST",
+        "endpoint": path,
+        "url": f"{{OLLAMA_URL}}{path}",
+        "body": {"json": {}},
+    }
+
+
+def name_of(path: str) -> str:
+    """The file in which the answer to a request to `path` is looked up, below the recording directory."""
+    request = digest(form_of(asked_for(path)))
+    return f"ollama/base/{Identity(scope=SCOPE.digest, request=request).file_name(1)}"
+
+
+def record(project: Project, path: str, *, made: str | None, tidy: bool = True, **provenance: Any) -> None:
     when = {} if made is None else {"recorded_at": made}
-    content = {**RECORDING, "provenance": {**when, **provenance}}
+    of = {"test_id": SCOPE.name, "scope": SCOPE.name, "request": asked_for(path)}
+    content = {**RECORDING, **of, "provenance": {**when, **provenance}}
     text = dumps(content) if tidy else json.dumps(content)
-    project.write(f"recordings/ollama/{name}.json", text)
+    project.write(f"recordings/{name_of(path)}", text)
 
 
-def looked(project: Project) -> RecordingFacts:
-    return check.check(project.folder / "recordings", ["ollama"], asked=ASKED, values={}, now=NOW)
+def looked(project: Project, asked: RecordingsPolicy = ASKED) -> RecordingFacts:
+    root = project.folder / "recordings"
+    return check.check(root, ["ollama"], integration_root="tests/integration", asked=asked, values={}, now=NOW)
 
 
 def weighed(project: Project, facts: RecordingFacts) -> Any:
@@ -53,35 +75,35 @@ def weighed(project: Project, facts: RecordingFacts) -> Any:
 
 def test_recordings_are_counted_by_day_and_those_that_would_change_are_named_with_the_rules(limited: Project) -> None:
     (limited.folder / "recordings/ollama/base/a.json").unlink()
-    record(limited, "base/b", made="2026-10-01T23:30:00-03:00")
-    record(limited, "base/a", made="2026-10-02T10:00:00+00:00")
-    record(limited, "base/c", made="2026-11-02T10:00:00+00:00", tidy=False)
-    record(limited, "base/d", made=None)
-    record(limited, "base/e", made=None, synthetic=True)
+    record(limited, "/b", made="2026-10-01T23:30:00-03:00")
+    record(limited, "/a", made="2026-10-02T10:00:00+00:00")
+    record(limited, "/c", made="2026-11-02T10:00:00+00:00", tidy=False)
+    record(limited, "/d", made=None)
+    record(limited, "/e", made=None, synthetic=True)
     facts = looked(limited)
     assert facts.days == (
-        DayFacts(day="2026-10-02", files=2, first="ollama/base/a.json"),
-        DayFacts(day="2026-11-02", files=1, first="ollama/base/c.json"),
+        DayFacts(day="2026-10-02", files=2, first=min(name_of("/a"), name_of("/b"))),
+        DayFacts(day="2026-11-02", files=1, first=name_of("/c")),
     )
     assert facts.undated == 1
-    assert facts.unnormalised == ("ollama/base/c.json: layout",)
+    assert facts.unnormalised == (f"{name_of('/c')}: layout",)
     jsonfile.write(limited.folder / "facts.json", recordings.to_json(facts))
     assert recordings.read(limited.folder / "facts.json") == facts
 
 
 def test_an_old_and_an_unnormalised_recording_fail_as_faults_of_recordings(limited: Project) -> None:
-    record(limited, "base/a", made="2026-06-01T00:00:00+00:00", tidy=False)
+    record(limited, "/a", made="2026-06-01T00:00:00+00:00", tidy=False)
     limited.commit()
     verdict = weighed(limited, looked(limited))
     assert verdict.exit_code == ExitCode.RECORDINGS
     assert [finding.text for finding in rule(verdict, "recordings").findings] == [
-        "unnormalised, by stackproof recordings normalize: ollama/base/a.json: layout",
-        "1 is older than 90 days, made before 2026-09-02; the oldest is of 2026-06-01: ollama/base/a.json",
+        f"unnormalised, by stackproof recordings normalize: {name_of('/a')}: layout",
+        f"1 is older than 90 days, made before 2026-09-02; the oldest is of 2026-06-01: {name_of('/a')}",
     ]
 
 
 def test_what_has_no_age_is_said_and_counts_for_nothing(limited: Project) -> None:
-    record(limited, "base/a", made=None)
+    record(limited, "/a", made=None)
     limited.commit()
     verdict = weighed(limited, looked(limited))
     assert verdict.state is State.PASS
@@ -90,9 +112,20 @@ def test_what_has_no_age_is_said_and_counts_for_nothing(limited: Project) -> Non
     ]
 
 
+def test_a_recording_that_was_edited_answers_nobody_and_is_damaged(limited: Project) -> None:
+    (limited.folder / "recordings/ollama/base/a.json").unlink()
+    record(limited, "/a", made="2026-11-02T10:00:00+00:00")
+    assert looked(limited, RecordingsPolicy()).damaged == ()
+    path = limited.folder / "recordings" / name_of("/a")
+    path.write_text(path.read_text().replace("{OLLAMA_URL}/a", "{OLLAMA_URL}/b").replace('"/a"', '"/b"'))
+    limited.commit()
+    facts = looked(limited, RecordingsPolicy())
+    assert facts.damaged == (f"{name_of('/a')}: its name is not that of its request",)
+    assert weighed(limited, facts).exit_code == ExitCode.RECORDINGS
+
+
 def test_nobody_looks_closer_than_the_policy_asks(project: Project) -> None:
-    root = project.folder / "recordings"
-    found = check.check(root, ["ollama"], asked=RecordingsPolicy(), values={}, now=NOW)
+    found = looked(project, RecordingsPolicy())
     assert (found.files, found.unnormalised, found.days, found.undated) == (1, None, None, None)
 
 
@@ -102,6 +135,12 @@ def test_what_was_not_looked_at_is_not_proven_where_the_policy_asks(limited: Pro
     limited.write("ci/release.yaml", POLICY)
     limited.commit()
     assert weighed(limited, facts).state is State.PASS
+
+
+@pytest.mark.parametrize(("day", "fails"), [("2026-09-02", False), ("2026-09-01", True)])
+def test_the_last_day_of_the_limit_is_not_too_old(day: str, fails: bool) -> None:
+    facts = RecordingFacts(days=(DayFacts(day=day, files=1, first="f"),), undated=0)
+    assert bool(list(recordings_limits.stale(90, facts, date(2026, 12, 1)))) == fails
 
 
 DAYS = st.lists(st.dates(date(2026, 1, 1), date(2026, 12, 1)), unique=True, max_size=4)
