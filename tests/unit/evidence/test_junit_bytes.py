@@ -188,9 +188,11 @@ def test_the_line_that_nearly_all_are_is_read_as_any_other_spelling_of_it(
 
 def test_lines_are_counted_from_one_and_the_first_damaged_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "tests.jsonl"
-    path.write_text(f'{{"event": "began", "nodeid": "a"}}\n{PLAIN}\n\n{{}}x\n[]\n')
+    finished = '{"event": "finished", "exitstatus": 0}'
+    path.write_text(f'{{"event": "began", "nodeid": "a"}}\n{PLAIN}\n\n{finished}x\n[]\n{finished} {{}}\n')
     found = testlog.read(path)
-    assert (found.damaged, found.damaged_at, found.running, found.last) == (2, 4, (), "a")
+    assert (found.damaged, found.damaged_at, found.running, found.last) == (3, 4, (), "a")
+    assert found.exitstatus is None
 
 
 def test_tests_that_never_ended_are_running_whoever_ran_them(tmp_path: Path) -> None:
