@@ -40,6 +40,10 @@ _EVIDENCE = (
     ("checks/claims/tests.jsonl", "tests"),
     ("checks/claims/junit.xml", "junit"),
     ("checks/claims/pytest.log", "log"),
+    ("coverage/summary.json", "coverage"),
+    ("coverage/coverage.json", "coverage"),
+    ("coverage/coverage.xml", "coverage"),
+    ("coverage/.coverage", "coverage"),
 )
 
 

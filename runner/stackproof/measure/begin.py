@@ -10,6 +10,7 @@ from typing import Any
 
 from stackproof.catalog.records import StackMode
 from stackproof.evidence import jsonfile
+from stackproof.evidence.coverage import FOLDER, STACK, TESTS
 from stackproof.measure import package, sources
 from stackproof.measure.sources import Sources
 from stackproof.options import RunOptions
@@ -17,11 +18,8 @@ from stackproof.plan import Cell
 from stackproof.recorder.serve import measure
 from stackproof.recorder.serve.exec_ import HANDS_ON
 
-FOLDER = "coverage"
-"""Below a cell's folder: what its processes measured. Below a run's: all of it, combined."""
 MARKS = "marks"
 ASKED = "asked.json"
-TESTS, STACK = "tests", "stack"
 
 _HOOK = "stackproof_measure"
 _SITECUSTOMIZE = f'''"""Start coverage if a variable asks for it, then run the sitecustomize that this one shadows."""

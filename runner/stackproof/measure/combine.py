@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.evidence import jsonfile
+from stackproof.evidence.coverage import FOLDER, SCHEMA, SUMMARY
 from stackproof.measure import begin, marks, package
 
-SUMMARY = "summary.json"
 DATA, XML, JSON, HTML = ".coverage", "coverage.xml", "coverage.json", "html"
 
 
 def main(run_dir: Path) -> None:
     """Combine and report; the cells' own files stay as they are."""
-    into = run_dir / begin.FOLDER
+    into = run_dir / FOLDER
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()
     parts: list[Path] = []
     cells = {}
-    for asked in sorted(run_dir.glob(f"cells/*/{begin.FOLDER}/{begin.ASKED}")):
+    for asked in sorted(run_dir.glob(f"cells/*/{FOLDER}/{begin.ASKED}")):
         cell_dir = asked.parents[1]
         told = jsonfile.read(asked) or {}
         paths = jsonfile.table(told, "paths")
@@ -41,7 +41,7 @@ def main(run_dir: Path) -> None:
     total = _reported(into, parts)
     for part in parts:
         part.unlink()
-    jsonfile.write(into / SUMMARY, {"schema": 1, "total": total, "cells": cells})
+    jsonfile.write(into / SUMMARY, {"schema": SCHEMA, "total": total, "cells": cells})
 
 
 def _one(folder: Path, who: str, part: Path, paths: Mapping[str, Sequence[str]]) -> dict[str, Any]:

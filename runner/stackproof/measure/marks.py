@@ -10,6 +10,7 @@ from typing import Any
 from stackproof.catalog.records import StackMode
 from stackproof.errors import StackproofError, UsageError
 from stackproof.evidence import jsonfile
+from stackproof.evidence.coverage import FOLDER, STACK
 from stackproof.measure import begin, package
 from stackproof.plan import Cell
 from stackproof.recorder.serve import measure
@@ -38,7 +39,7 @@ class Processes:
 
 def read(cell_dir: Path, who: str) -> Processes:
     """The marks of `who` in a cell's folder."""
-    found = [jsonfile.read(path) or {} for path in sorted((cell_dir / begin.FOLDER / begin.MARKS).glob("*.json"))]
+    found = [jsonfile.read(path) or {} for path in sorted((cell_dir / FOLDER / begin.MARKS).glob("*.json"))]
     states = [(item.get("state"), item) for item in found if item.get("who") == who]
 
     def of(state: str) -> list[Mapping[str, Any]]:
@@ -55,7 +56,7 @@ def read(cell_dir: Path, who: str) -> Processes:
 def problem(cell: Cell, cell_dir: Path, who: str) -> StackproofError | None:
     """Why nothing of `who` can be measured, where its processes say so; None else, also before they say anything."""
     found = read(cell_dir, who)
-    inside = cell.mode is StackMode.DOCKER_LIBRARY or (cell.mode is StackMode.DOCKER and who == begin.STACK)
+    inside = cell.mode is StackMode.DOCKER_LIBRARY or (cell.mode is StackMode.DOCKER and who == STACK)
     where = f" of the container of {cell.stack.name!r}" if inside else ""
     if found.measured or not found.without:
         return None

@@ -24,6 +24,7 @@ from stackproof.catalog.runners import RunnerSpec
 from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.evidence import jsonfile, testlog
+from stackproof.evidence.coverage import STACK, TESTS
 from stackproof.measure import begin, marks
 from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, contained, handing, made_first, namespace, suite, writable
@@ -102,7 +103,7 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
     sealed = work.cell.inference_mode is Mode.REPLAY and namespace.isolated()
     with ExitStack() as undo:
         started = _start(work, undo)
-        if (unmeasured := marks.problem(cell, cell_dir, begin.STACK)) is not None:
+        if (unmeasured := marks.problem(cell, cell_dir, STACK)) is not None:
             raise unmeasured
         if order.options.tests:
             _tests(work, started)
@@ -167,7 +168,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
     # A library stack is started by the pytest plugin: it lives in the process of the tests.
     if cell.mode is StackMode.LIBRARY or options.collect_only:
         variables = ourselves.beside(build().tests, _in_process(work), work.cell_dir / "guest")
-        return _Started(variables=work.measuring.into(variables, begin.TESTS))
+        return _Started(variables=work.measuring.into(variables, TESTS))
     if cell.mode.in_containers:
         placed = contained.start(
             contained.Order(
@@ -206,7 +207,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
         handle = undo.enter_context(
             start.start(
                 cell=cell,
-                environment=work.measuring.into(ourselves.variables(built.stack, work.order.python), begin.STACK),
+                environment=work.measuring.into(ourselves.variables(built.stack, work.order.python), STACK),
                 cell_dir=work.cell_dir,
                 timeout=options.start_timeout,
                 port=port,
@@ -214,7 +215,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
                 check=work.interrupts.check,
             )
         )
-        started = _Started(variables=work.measuring.into(built.tests, begin.TESTS), handle=handle)
+        started = _Started(variables=work.measuring.into(built.tests, TESTS), handle=handle)
     work.outcome["stack"] = {"base_url": handle.base_url, "ready_in": round(handle.started_in, 3)}
     work.log.ready(handle.name, handle.base_url, handle.started_in, handle.log)
     if edge is not None:
@@ -240,7 +241,7 @@ def _tests(work: _Work, started: _Started) -> None:
     ended, broken = _pytest(work, started) if runner is None else _foreign(work, started, runner)
     if interrupts.first is not None:
         work.outcome["signal"] = interrupts.first.name
-    elif unmeasured := marks.facts(work.cell, work.cell_dir, begin.TESTS):
+    elif unmeasured := marks.facts(work.cell, work.cell_dir, TESTS):
         work.outcome["error"] = unmeasured
     elif error := jsonfile.read(work.cell_dir / start.ERROR):
         work.outcome["error"] = error

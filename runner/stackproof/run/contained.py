@@ -13,6 +13,7 @@ from stackproof import container_environment, plan
 from stackproof.catalog.records import StackMode
 from stackproof.edge import wiring
 from stackproof.environment import Environment
+from stackproof.evidence.coverage import STACK, TESTS
 from stackproof.measure import begin
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
@@ -134,14 +135,14 @@ def led(order: Order, built: Environment, handle: StackHandle, undo: ExitStack) 
     if not prefix or options.keep:
         # Also beside tests that are shut off: whoever keeps a stack wants to reach it.
         undo.enter_context(forwarding(outside, inside))
-    variables = order.measuring.into(built.tests, begin.TESTS)
+    variables = order.measuring.into(built.tests, TESTS)
     return Contained(handle=replace(handle, base_url=url), variables=variables, prefix=prefix)
 
 
 def _stack(order: Order, built: Environment, where: Place, undo: ExitStack) -> StackHandle:
     """In a container of its own, or as a process in one that cells share, if containers see folders of here."""
     arguments: dict[str, Any] = {
-        "variables": order.measuring.into(container_environment.inside(order.cell, order.options, built), begin.STACK),
+        "variables": order.measuring.into(container_environment.inside(order.cell, order.options, built), STACK),
         "cell_dir": order.cell_dir,
         "recordings": _recordings(order),
         "timeout": order.options.start_timeout,
@@ -166,7 +167,7 @@ def _library(order: Order, built: Environment, where: Place) -> ContainedTests:
         TestsInside(
             # The project is there to be read.
             arguments=(*arguments[1:], "-p", "no:cacheprovider"),
-            variables=order.measuring.into(container_environment.inside(cell, options, built), begin.TESTS),
+            variables=order.measuring.into(container_environment.inside(cell, options, built), TESTS),
             project=order.project,
             cell_dir=order.cell_dir,
             files=(order.cell_dir / cell_file.NAME,),

@@ -12,7 +12,7 @@ from stackproof import container_environment, plan
 from stackproof.catalog.records import StackMode
 from stackproof.edge import contained as edges
 from stackproof.edge import process, stack_edge, wiring
-from stackproof.measure import begin
+from stackproof.evidence.coverage import STACK
 from stackproof.run import contained
 from stackproof.run.contained import Contained, Order
 from stackproof.stack import beside, luggage, place, stack_container
@@ -78,7 +78,7 @@ def start(order: Order, undo: ExitStack) -> Contained:
         stack_container.server(
             cell.stack,
             where,
-            variables=order.measuring.into(container_environment.inside(cell, options, built), begin.STACK),
+            variables=order.measuring.into(container_environment.inside(cell, options, built), STACK),
             cell_dir=order.cell_dir,
             recordings=recordings,
             timeout=options.start_timeout,

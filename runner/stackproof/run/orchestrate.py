@@ -15,7 +15,7 @@ from rich.console import Console
 from stackproof import plan_text
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
-from stackproof.evidence import jsonfile, junit, manifest, merge, rescued, testlog
+from stackproof.evidence import coverage, jsonfile, junit, manifest, merge, rescued, testlog
 from stackproof.measure import begin, package, told
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
@@ -50,7 +50,7 @@ class RunOutcome:
             "run_id": self.run_id,
             "run_dir": str(self.run_dir),
             "exit_code": int(self.exit_code),
-            **({"coverage": coverage} if (coverage := told.summary(self.run_dir)) is not None else {}),
+            **self._coverage(),
             "cells": [
                 {
                     "id": outcome.cell.id,
@@ -68,6 +68,10 @@ class RunOutcome:
                 for outcome in self.cells
             ],
         }
+
+    def _coverage(self) -> dict[str, Any]:
+        found = jsonfile.read(self.run_dir / coverage.FOLDER / coverage.SUMMARY)
+        return {} if found is None else {"coverage": found}
 
 
 def execute(

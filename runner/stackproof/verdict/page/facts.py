@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stackproof import __version__
-from stackproof.verdict.page import benchmarks, cells, comparison, environment, head, recorded, rules, tests
+from stackproof.verdict.page import benchmarks, cells, comparison, covered, environment, head, recorded, rules, tests
 
 if TYPE_CHECKING:
     from stackproof.verdict.publish import Publication
@@ -29,6 +29,7 @@ def of(published: Publication) -> dict[str, Any]:
         "tests": tests.compact(rows),
         "benchmarks": benchmarks.of(evidence.benchmark, verdict, published.gates),
         "recordings": recorded.of(evidence),
+        "coverage": covered.of(published.run_dir),
         "environment": environment.of(evidence, published.run_dir),
         "comparison": comparison.of(published),
         "version": __version__,
