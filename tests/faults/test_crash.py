@@ -40,6 +40,26 @@ class Nursery:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
+        self._running: set[int] = set()
+
+    def start(self, path: Path) -> int:
+        """The id of a process that writes to this file until it is killed."""
+        pid: int = self.ask(do="run", path=str(path))["pid"]
+        self._running.add(pid)
+        return pid
+
+    def kill(self, pid: int) -> int:
+        """Kill one that was started; what the kernel says of its end."""
+        os.kill(pid, signal.SIGKILL)
+        status: int = self.ask(do="reap", pid=pid)["status"]
+        self._running.discard(pid)
+        return status
+
+    def close(self) -> None:
+        """Leave none, also where a test ended early."""
+        for pid in self._running:
+            os.kill(pid, signal.SIGKILL)
+        self._process.kill()
 
     def ask(self, **asked: object) -> dict[str, Any]:
         """What it answers."""
@@ -60,10 +80,11 @@ def nursery() -> Iterator[Nursery]:
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ, bufsize=1
     ) as process:
+        made = Nursery(process)
         try:
-            yield Nursery(process)
+            yield made
         finally:
-            process.kill()
+            made.close()
 
 
 def confirmed(path: Path) -> int:
@@ -155,11 +176,10 @@ def test_a_process_killed_at_any_moment_can_be_resumed(
     random = chance.random(0)
     for number in range(MOMENTS):
         path = tmp_path / f"{number}.jsonl"
-        pid = nursery.ask(do="run", path=str(path))["pid"]
+        pid = nursery.start(path)
         begun(path)
         time.sleep(random.random() * 0.05)
-        os.kill(pid, signal.SIGKILL)
-        status = nursery.ask(do="reap", pid=pid)["status"]
+        status = nursery.kill(pid)
         asyncio.run(asyncio.wait_for(go_on(claim, path, unharmed, status, f"{chance.seed} {number}"), 5))
 
 
@@ -168,7 +188,7 @@ def test_a_rollout_belongs_to_its_writer_until_that_is_gone(
     claim: ClaimUnderTest, nursery: Nursery, unharmed: tuple[Item, ...], tmp_path: Path
 ) -> None:
     path = tmp_path / "rollout.jsonl"
-    pid = nursery.ask(do="run", path=str(path))["pid"]
+    pid = nursery.start(path)
     begun(path)
     os.kill(pid, signal.SIGSTOP)
     assert stopped(pid)
@@ -177,8 +197,7 @@ def test_a_rollout_belongs_to_its_writer_until_that_is_gone(
     untouched = path.read_bytes() == before
     os.kill(pid, signal.SIGCONT)
     grows = begun(path, more_than=len(before))
-    os.kill(pid, signal.SIGKILL)
-    nursery.ask(do="reap", pid=pid)
+    nursery.kill(pid)
     history = items_of(read_rollout(path).records)
 
     async def reopened() -> bool:

@@ -143,7 +143,7 @@ def test_nothing_that_a_command_started_outlives_it(tmp_path: Path, kind: str, w
     async def work() -> None:
         processes = manager()
         token = CancelToken()
-        limits = Limits(seconds=0.7 if ended_by == "deadline" else 10, grace=0.1)
+        limits = Limits(seconds=1.0 if ended_by == "deadline" else 10, grace=0.1)
         task = asyncio.create_task(processes.run(["sh", "-c", f"{script}\n{waits}"], limits=limits, cancel=token))
         pid = await pid_in(file)
         begun = time.monotonic()
