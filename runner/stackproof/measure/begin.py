@@ -112,7 +112,6 @@ def _options(found: Any) -> dict[str, Any]:
         **options,
         "run:concurrency": concurrency or ["thread"],
         "run:parallel": True,
-        "run:sigterm": True,
         "run:patch": ["_exit"],
         "report:include_namespace_packages": found.get_option("report:include_namespace_packages"),
     }

@@ -12,7 +12,9 @@ import contextlib
 import importlib
 import json
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Any
 
 VARIABLE = "STACKPROOF_MEASURE"
@@ -75,14 +77,34 @@ def _measure(coverage: Any, asked: dict[str, Any]) -> None:
     measured.save = kept
     measured.start()
     _mark(asked, STARTED)
-    # A child by fork has data of its own, and may be killed when its parent is not.
-    os.register_at_fork(after_in_child=lambda: _mark(asked, STARTED))
+    ended = False
 
     def end() -> None:
-        measured.stop()
-        measured.save()
+        nonlocal ended
+        if not ended:
+            ended = True
+            measured.stop()
+            measured.save()
 
+    def told_to_end(signum: int, _: FrameType | None) -> None:
+        # Whoever ends a group and each member of it says it twice: coverage's own handler would begin anew, within
+        # what it is writing, and end the process before that is done.
+        if not ended:
+            end()
+            signal.signal(signum, before)
+            os.kill(os.getpid(), signum)
+
+    def forked() -> None:
+        # A child by fork has data of its own, and may be killed when its parent is not.
+        nonlocal ended
+        ended = False
+        _mark(asked, STARTED)
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, told_to_end)
     atexit.register(end)
+    os.register_at_fork(after_in_child=forked)
 
 
 def _anybody(asked: dict[str, Any]) -> bool:
