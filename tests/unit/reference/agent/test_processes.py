@@ -296,7 +296,8 @@ def test_an_event_loop_that_is_closed_takes_its_commands_with_it(tmp_path: Path)
 
     async def work() -> int:
         processes = manager()
-        task = asyncio.create_task(processes.run(["sh", "-c", DEAF.format(file=tmp_path / "pid")]))
+        command = ["sh", "-c", DEAF.format(file=tmp_path / "pid")]
+        task = asyncio.create_task(processes.run(command, limits=Limits(grace=0.2)))
         pid = await pid_in(tmp_path / "pid")
         assert not task.done()
         return pid
