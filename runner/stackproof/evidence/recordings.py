@@ -37,10 +37,13 @@ class DayFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Looked:
-    """What is found out about one recording beyond its being one. rules: those that would change it if it were written
-    now. day: on which it was made, None where it does not say so. ages: False where no provider stands behind it.
+    """What is found out about one recording beyond its being one.
+
+    damage: why no run comes to it, None where one does. rules: those that would change it if it were written now. day:
+    on which it was made, None where it does not say so. ages: False where no provider stands behind it.
     """
 
+    damage: str | None = None
     rules: tuple[str, ...] = ()
     day: str | None = None
     ages: bool = True
@@ -72,11 +75,12 @@ def inspect(
     *,
     values: Mapping[str, str] | None = None,
     look: Callable[[Path, recording.Recording], Looked] | None = None,
+    form: bool = True,
 ) -> RecordingFacts:
     """Look at every recording of `setups` below the recording directory `folder`.
 
     values: secrets by the name of their variable, searched for beside the shapes of keys. look: what else there is to
-    find out about a recording and its file.
+    find out about a recording and its file. form: whether that tells how it would be written now, and its age.
     """
     unnormalised: list[str] = []
     days: dict[str, DayFacts] = {}
@@ -98,6 +102,8 @@ def inspect(
             made.update(_made(found))
             if look is not None and found is not None:
                 seen = look(path, found)
+                if seen.damage is not None:
+                    damaged.append(f"{name}: {seen.damage}")
                 if seen.rules:
                     unnormalised.append(f"{name}: {', '.join(seen.rules)}")
                 if seen.day is not None:
@@ -118,9 +124,9 @@ def inspect(
         folders=tuple(folders),
         damaged=tuple(damaged),
         secrets=tuple(secrets),
-        unnormalised=None if look is None else tuple(unnormalised),
-        days=None if look is None else tuple(days[day] for day in sorted(days)),
-        undated=None if look is None else undated,
+        unnormalised=None if look is None or not form else tuple(unnormalised),
+        days=None if look is None or not form else tuple(days[day] for day in sorted(days)),
+        undated=None if look is None or not form else undated,
     )
 
 

@@ -21,6 +21,9 @@ from stackproof.evidence.nodeids import junit_key
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.recordings import RecordingFacts
 from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState
+from stackproof.recorder.identity import Identity, digest
+from stackproof.recorder.miss import form_of
+from stackproof.recorder.scope import Scope
 from stackproof.verdict import expected
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.records import Rule, Verdict
@@ -40,9 +43,26 @@ benchmarks:
 """
 
 
+SCOPE = Scope(name="tests/integration/base/test_a.py::test_one")
+
+
+def asked_for(path: str) -> dict[str, Any]:
+    """A request to a provider, as a recording has it."""
+    url = f"{{OLLAMA_URL}}{path}"
+    return {"provider": "ollama", "method": "POST", "url": url, "path": path, "query": [], "body": {"json": {}}}
+
+
+def name_of(path: str) -> str:
+    """The file in which the answer to a request to `path` is looked up, below the recording directory."""
+    request = digest(form_of(asked_for(path)))
+    return f"ollama/base/{Identity(scope=SCOPE.digest, request=request).file_name(1)}"
+
+
 RECORDING: Mapping[str, Any] = {
     "format": 1,
-    "request": {},
+    "test_id": SCOPE.name,
+    "scope": SCOPE.name,
+    "request": asked_for("/a"),
     "response": {"status": 200, "headers": {}, "body": {"json": {}}, "complete": True, "is_exception": False},
 }
 
@@ -238,7 +258,7 @@ def project(tmp_path: Path) -> Project:
         "suites:\n  base: {description: d, roots: [tests/integration/base], default_setup: ollama}\n",
     )
     made.write(TEST_FILE, "def test_one(): pass\n")
-    made.write("recordings/ollama/base/a.json", json.dumps(RECORDING))
+    made.write(f"recordings/{name_of('/a')}", json.dumps(RECORDING))
     made.expect()
     made.git("init", "-q")
     made.commit()

@@ -9,16 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.verdict.conftest import POLICY, RECORDING, Project, Run, rule
+from tests.unit.verdict.conftest import POLICY, RECORDING, Project, Run, asked_for, name_of, rule
 
 from stackproof.checks import recordings as check
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, recordings
 from stackproof.evidence.recordings import DayFacts, RecordingFacts
-from stackproof.recorder.identity import Identity, digest
-from stackproof.recorder.miss import form_of
 from stackproof.recorder.recording import dumps
-from stackproof.recorder.scope import Scope
 from stackproof.verdict import recordings_limits
 from stackproof.verdict.policy import RecordingsPolicy
 from stackproof.verdict.records import State
@@ -26,7 +23,6 @@ from stackproof.verdict.records import worst as worst_of
 
 NOW = datetime(2026, 12, 1, 10, tzinfo=UTC)
 ASKED = RecordingsPolicy(unnormalised=0, max_age_days=90)
-SCOPE = Scope(name="tests/integration/base/test_a.py::test_one")
 LIMITS = "recordings: {unnormalised: 0, max_age_days: 90}\n"
 
 
@@ -37,26 +33,9 @@ def limited(project: Project) -> Project:
     return project
 
 
-def asked_for(path: str) -> dict[str, Any]:
-    return {
-        "provider": "ollama",
-        "method": "POST",
-        "endpoint": path,
-        "url": f"{{OLLAMA_URL}}{path}",
-        "body": {"json": {}},
-    }
-
-
-def name_of(path: str) -> str:
-    """The file in which the answer to a request to `path` is looked up, below the recording directory."""
-    request = digest(form_of(asked_for(path)))
-    return f"ollama/base/{Identity(scope=SCOPE.digest, request=request).file_name(1)}"
-
-
 def record(project: Project, path: str, *, made: str | None, tidy: bool = True, **provenance: Any) -> None:
     when = {} if made is None else {"recorded_at": made}
-    of = {"test_id": SCOPE.name, "scope": SCOPE.name, "request": asked_for(path)}
-    content = {**RECORDING, **of, "provenance": {**when, **provenance}}
+    content = {**RECORDING, "request": asked_for(path), "provenance": {**when, **provenance}}
     text = dumps(content) if tidy else json.dumps(content)
     project.write(f"recordings/{name_of(path)}", text)
 
@@ -74,7 +53,6 @@ def weighed(project: Project, facts: RecordingFacts) -> Any:
 
 
 def test_recordings_are_counted_by_day_and_those_that_would_change_are_named_with_the_rules(limited: Project) -> None:
-    (limited.folder / "recordings/ollama/base/a.json").unlink()
     record(limited, "/b", made="2026-10-01T23:30:00-03:00")
     record(limited, "/a", made="2026-10-02T10:00:00+00:00")
     record(limited, "/c", made="2026-11-02T10:00:00+00:00", tidy=False)
@@ -113,11 +91,10 @@ def test_what_has_no_age_is_said_and_counts_for_nothing(limited: Project) -> Non
 
 
 def test_a_recording_that_was_edited_answers_nobody_and_is_damaged(limited: Project) -> None:
-    (limited.folder / "recordings/ollama/base/a.json").unlink()
     record(limited, "/a", made="2026-11-02T10:00:00+00:00")
     assert looked(limited, RecordingsPolicy()).damaged == ()
     path = limited.folder / "recordings" / name_of("/a")
-    path.write_text(path.read_text().replace("{OLLAMA_URL}/a", "{OLLAMA_URL}/b").replace('"/a"', '"/b"'))
+    path.write_text(path.read_text().replace('"path": "/a"', '"path": "/b"'))
     limited.commit()
     facts = looked(limited, RecordingsPolicy())
     assert facts.damaged == (f"{name_of('/a')}: its name is not that of its request",)

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.unit.verdict.conftest import GOOD, LIBRARY, POLICY, RECORDING, SERVER, Project, Run, node, rule
+from tests.unit.verdict.conftest import GOOD, LIBRARY, POLICY, RECORDING, SERVER, Project, Run, name_of, node, rule
 
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, recordings
@@ -439,7 +439,7 @@ def test_damage_and_secrets_in_recordings_are_found_and_never_shown(project: Pro
         project.write(f"recordings/ollama/{name}", text)
     body = {"json": {"echo": f"x {secret}"}}
     told = {**RECORDING, "response": {**RECORDING["response"], "body": body}}
-    project.write("recordings/ollama/base/c.json", json.dumps(told))
+    project.write(f"recordings/{name_of('/a')}", json.dumps(told))
     found = recordings.inspect(project.folder / "recordings", ["ollama", "other"], values={"API_KEY": secret})
     assert found.files == 3
     assert [text.partition(":")[0] for text in found.damaged] == ["ollama/base/a.json", "ollama/base/b.json"]
