@@ -22,7 +22,7 @@ MARKS = "marks"
 ASKED = "asked.json"
 
 _HOOK = "stackproof_measure"
-_SITECUSTOMIZE = f'''"""Start coverage if a variable asks for it, then run the sitecustomize that this one shadows."""
+SITECUSTOMIZE = f'''"""Start coverage if a variable asks for it, then run the sitecustomize that this one shadows."""
 import {_HOOK}
 
 {_HOOK}.start()
@@ -73,7 +73,7 @@ def prepare(cell: Cell, options: RunOptions, project: Path, cell_dir: Path) -> M
     folder.mkdir(parents=True, exist_ok=True)
     (data / MARKS).mkdir(parents=True, exist_ok=True)
     copyfile(Path(measure.__file__), folder / f"{_HOOK}.py")
-    (folder / "sitecustomize.py").write_text(_SITECUSTOMIZE, encoding="utf-8")
+    (folder / "sitecustomize.py").write_text(SITECUSTOMIZE, encoding="utf-8")
     shared = _options(found)
     in_tests = there if cell.mode is StackMode.DOCKER_LIBRARY else here
     for who, what in ((TESTS, in_tests), (STACK, there)):
