@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 from stackproof.measure import begin
 from stackproof.recorder.serve import exec_, measure
+from stackproof.run import namespace
 
 LOADED = "import sys; print('coverage' in sys.modules, 'stackproof_measure' in sys.modules)"
 
@@ -71,6 +71,13 @@ def test_it_does_nothing_where_nobody_asks(hook: Path) -> None:
     assert marks(hook) == []
 
 
+def test_what_leads_to_the_tests_is_not_measured(hook: Path) -> None:
+    command = [sys.executable, "-c", LOADED, namespace.__name__]
+    said = subprocess.run(command, env=variables(hook), capture_output=True, text=True, timeout=60, check=True)
+
+    assert said.stdout == "False True\n"
+
+
 def test_loading_it_is_quick() -> None:
     program = (
         "import sys, time; began = time.process_time(); "
@@ -110,6 +117,11 @@ def test_a_child_by_fork_has_data_of_its_own(hook: Path) -> None:
     assert states(hook) == ["saved", "saved"]
 
 
+def test_a_child_by_fork_that_is_killed_is_not_taken_for_its_parent(hook: Path) -> None:
+    assert run(hook, "import os\nif os.fork() == 0: os.kill(os.getpid(), 9)\nos.wait()").returncode == 0
+    assert states(hook) == ["saved", "started"]
+
+
 def test_one_that_is_killed_leaves_that_it_was_begun(hook: Path) -> None:
     assert run(hook, "import os; os.kill(os.getpid(), 9)").returncode == -signal.SIGKILL
     assert states(hook) == ["started"]
@@ -124,8 +136,7 @@ def test_it_is_told_to_end_twice_and_writes_once(hook: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "there\n"
         for _ in range(20):
-            process.terminate()
-            time.sleep(0.001)
+            os.kill(process.pid, signal.SIGTERM)
         assert process.wait(timeout=30) == -signal.SIGTERM
     assert states(hook) == ["saved"]
 
