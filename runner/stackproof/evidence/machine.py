@@ -10,12 +10,17 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Machine:
-    """No host name and no user: only what decides whether timings can be compared."""
+    """No host name and no user: only what decides whether timings can be compared. TypeError for anything else."""
 
     processor: str
     cpus: int
     system: str
     python: str
+
+    def __post_init__(self) -> None:
+        # It is also made of what a file says.
+        if [type(getattr(self, name)) for name in self.__slots__] != [str, int, str, str]:
+            raise TypeError("a machine is made of three texts and a number")
 
     def words(self) -> str:
         """One line for people."""

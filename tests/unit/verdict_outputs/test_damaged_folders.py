@@ -92,3 +92,12 @@ def test_a_time_that_is_none_is_not_drawn(made: Made, series: str, value: float)
     assert "turns" in page
     assert '="nan"' not in page
     assert '="inf"' not in page
+
+
+@pytest.mark.parametrize(("key", "value"), [("processor", 3), ("cpus", "two"), ("system", None), ("python", [])])
+def test_a_machine_that_is_none_is_as_good_as_no_benchmark(made: Made, key: str, value: object) -> None:
+    path = example(made, "fail").folder / "checks/benchmark.json"
+    data = json.loads(path.read_text())
+    data["machine"][key] = value
+    path.write_text(json.dumps(data))
+    assert 'id="benchmarks"' not in made.page()
