@@ -39,7 +39,7 @@ class Total:
 class Part:
     """What the tests or the stack of one cell gave. who: TESTS or STACK.
 
-    processes: that wrote what they measured. lost: that ended before they could. without: Pythons that could not be
+    processes: that wrote what they measured. lost: that ended before they could. without: why others could not be
     measured. lines: that ran, of what is measured. beside: whether the other of the two has processes of its own.
     """
 
@@ -62,13 +62,13 @@ class Part:
             yield f"{self.cell}: its {self.who} gave none: no line of what is measured ran in {many}"
         if self.lost:
             yield f"{self.cell}: {_processes(self.lost)} of its {self.who} ended before anything was written"
-        for python in self.without:
-            yield f"{self.cell}: a process of its {self.who} was not measured: no coverage in {python}"
+        for why in self.without:
+            yield f"{self.cell}: a process of its {self.who} was not measured: {why}"
 
     def _why(self) -> str:
         if self.lost:
             return f"{_processes(self.lost)} ended before anything was written"
-        return f"no coverage in {self.without[0]}" if self.without else "no Python process of it was measured"
+        return self.without[0] if self.without else "no Python process of it was measured"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -94,7 +94,10 @@ def _processes(cell_dir: Path, who: str) -> dict[str, Any]:
     return {
         "processes": found.saved,
         "lost": found.started,
-        "without": [*found.missing, *(f"{python}: {why}" for python, why in found.refused)],
+        "without": [
+            *(f"no coverage in {python}" for python in found.missing),
+            *(f"{python}: {why}" for python, why in found.refused),
+        ],
     }
 
 

@@ -16,6 +16,8 @@ from stackproof.plan import Cell
 from stackproof.recorder.serve import measure
 from stackproof.stack import start
 
+_HINT = "install there what the project's configuration of coverage names, or leave --coverage out"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Processes:
@@ -63,7 +65,7 @@ def problem(cell: Cell, cell_dir: Path, who: str) -> StackproofError | None:
     if found.missing:
         return package.lacking(f"{found.missing[0]}{where}")
     python, why = found.refused[0]
-    return UsageError(f"--coverage: {python}{where} cannot be measured: {why}", hint="see docs/coverage.md")
+    return UsageError(f"--coverage: {python}{where} cannot be measured: {why}", hint=_HINT)
 
 
 def facts(cell: Cell, cell_dir: Path, who: str) -> dict[str, Any] | None:

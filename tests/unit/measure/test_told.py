@@ -56,10 +56,13 @@ def test_the_line_has_the_number_and_where_it_comes_from(run_dir: Path) -> None:
     [
         (part(processes=0, lost=2, lines=0), "c: its stack gave none: 2 processes ended before anything was written"),
         (part(processes=0, lines=0), "c: its stack gave none: no Python process of it was measured"),
-        (part(processes=0, lines=0, without=["/x/python"]), "c: its stack gave none: no coverage in /x/python"),
+        (
+            part(processes=0, lines=0, without=["no coverage in /x/python"]),
+            "c: its stack gave none: no coverage in /x/python",
+        ),
         (part(lines=0), "c: its stack gave none: no line of what is measured ran in 1 process"),
         (part(lost=1), "c: 1 process of its stack ended before anything was written"),
-        (part(without=["/x/python"]), "c: a process of its stack was not measured: no coverage in /x/python"),
+        (part(without=["/x/python: old"]), "c: a process of its stack was not measured: /x/python: old"),
     ],
 )
 def test_what_is_not_in_the_number_is_said(run_dir: Path, stack: dict[str, Any], said: str) -> None:
