@@ -89,7 +89,7 @@ def test_something_else_is_no_table(tmp_path: Path, text: str) -> None:
 
 
 def test_page_and_plot_are_written_and_are_the_same_each_time(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     first = [path.read_bytes() for path in benchmark_page.write(tmp_path, TABLE)]
     assert [path.read_bytes() for path in benchmark_page.write(tmp_path, TABLE)] == first
     assert len(first) == 2
