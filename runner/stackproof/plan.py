@@ -120,7 +120,9 @@ def command_stem(cell: Cell, options: RunOptions) -> str:
     return " ".join([options.program, *_words(cell, options, without=_CHOOSES, complete=True)])
 
 
-_CHOOSES = frozenset({"file", "subdirs", "pattern", "inference_mode", "collect_only", "strict", "seal", "inject"})
+_CHOOSES = frozenset(
+    {"file", "subdirs", "pattern", "inference_mode", "collect_only", "strict", "seal", "inject", "coverage"}
+)
 
 
 def _words(cell: Cell, options: RunOptions, *, without: frozenset[str], complete: bool) -> Iterator[str]:

@@ -170,6 +170,16 @@ def test_what_coverage_refuses_is_said_and_the_process_runs(hook: Path) -> None:
     assert "no_such_plugin" in marks(hook)[0]["why"]
 
 
+def test_in_a_run_within_a_run_a_process_is_measured_once(hook: Path, tmp_path: Path) -> None:
+    shutil.copytree(hook, tmp_path / "outer")
+
+    ended = run(
+        hook, "import coverage; print(len(coverage.Coverage._instances))", PYTHONPATH=f"{hook}:{tmp_path}/outer"
+    )
+
+    assert (ended.stdout, ended.stderr) == ("1\n", "")
+
+
 def test_two_of_ours_and_a_third_on_the_path_run_once_each(hook: Path, tmp_path: Path) -> None:
     guest = Path(exec_.guest_folder(str(tmp_path / "guest")))
     third = tmp_path / "third"

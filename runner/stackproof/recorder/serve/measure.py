@@ -40,11 +40,16 @@ _LACKING = 2
 _LEADS_TO_TESTS = "stackproof.run.namespace"
 
 
+_begun: set[int] = set()
+
+
 def start() -> None:
-    """Measure this process to its end, if the variable asks for it."""
+    """Measure this process to its end, if the variable asks for it. Safe to call again."""
     path = os.environ.get(VARIABLE)
-    if not path or _LEADS_TO_TESTS in sys.orig_argv:
+    if not path or _LEADS_TO_TESTS in sys.orig_argv or _begun:
         return
+    # In a run within a run there are two folders that call this.
+    _begun.add(os.getpid())
     try:
         with open(path, encoding="utf-8") as file:
             asked = json.load(file)
