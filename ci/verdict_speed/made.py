@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from stackproof.evidence import jsonfile
+from stackproof.evidence import jsonfile, running
 from stackproof.evidence.digests import file as digest
 from stackproof.verdict.current import Current
 from stackproof.verdict.expected import Expectation
@@ -56,7 +56,6 @@ def write_run(run_dir: Path, cases: int) -> None:
         names = list(nodeids(cases))
         file.write(json.dumps({"event": "collected", "nodeids": names}) + "\n")
         for number, nodeid in enumerate(names):
-            file.write(json.dumps({"event": "began", "nodeid": nodeid}) + "\n")
             fact = {
                 "event": "test",
                 "nodeid": nodeid,
@@ -69,6 +68,7 @@ def write_run(run_dir: Path, cases: int) -> None:
             file.write(json.dumps(fact) + "\n")
         file.write(json.dumps({"event": "calls", "replayed": cases, "missed": 0, "unused": 0}) + "\n")
         file.write(json.dumps({"event": "finished", "exitstatus": 0}) + "\n")
+    (cell / running.NAME).write_bytes(running.record(names[-1], 1))
     names_of_cell = {"id": WANTED.id, "suite": WANTED.suite, "setup": WANTED.setup, "stack": "reference"}
     jsonfile.write(
         cell / "result.json",

@@ -25,6 +25,7 @@ _EVIDENCE = (
     ("cells/*/result.json", "result"),
     ("cells/*/junit.xml", "junit"),
     ("cells/*/tests.jsonl", "tests"),
+    ("cells/*/running", "running"),
     ("cells/*/calls.jsonl", "calls"),
     ("cells/*/misses.jsonl", "misses"),
     ("cells/*/pytest.log", "log"),

@@ -1,15 +1,15 @@
-"""`tests.jsonl`: what the pytest plugin saw, test by test, while it happened."""
+"""`tests.jsonl`, and `running` beside it: what the pytest plugin saw, test by test, while it happened."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, KeysView, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import jsonfile
+from stackproof.evidence import jsonfile, running
 from stackproof.evidence.outcomes import Counts, Outcome, count, worst
 
 RERUN = "rerun"
@@ -96,35 +96,30 @@ class TestLog:
         return replace(counted, passed=counted.passed + len(rows) - len(told))
 
 
-# A test that passed at once and said nothing, and before it the line of one that begins, itself mostly, exactly as the
-# plugin writes them (plugin/journal.py): nearly all of a log. Any other way to write the same is read as JSON.
-_NAME = r'"nodeid": "([ !#-\[\]-~]+)"'
+# A test that passed at once and said nothing, exactly as the plugin writes it (plugin/journal.py): nearly all of a log.
+# Any other way to write the same is read as JSON.
 _PLAIN = re.compile(
-    rf'(?:\{{"event": "began", {_NAME}\}}\n)?\{{"event": "test", {_NAME}, "outcome": "passed", '
+    r'\{"event": "test", "nodeid": "([ !#-\[\]-~]+)", "outcome": "passed", '
     r'"duration": ([0-9]{1,9}\.[0-9]+), "reason": null, "text": null, "attempt": 1\}\n'
 )
 
 
 def read(path: Path) -> TestLog:
-    """Read a log; a line that is no event is counted in `damaged`, never an exception."""
+    """Read a log and what is beside it; a line that is no event is counted in `damaged`, never an exception."""
     reading = _Reading()
-    plain, rows, running = _PLAIN.match, reading.rows, reading.running
+    plain, rows = _PLAIN.match, reading.rows
     number = 0
     for block in jsonfile.blocks(path):
         at, end = 0, len(block)
         while at < end:
             if (found := plain(block, at)) is not None:
-                began, nodeid, seconds = found.groups()
+                nodeid, seconds = found.groups()
                 if nodeid not in rows:
                     if reading.collected is not None:  # one string for each name: a log has it twice and more
                         nodeid = reading.collected.get(nodeid, nodeid)
                     rows[nodeid] = float(seconds)
-                    if began is not None and began != nodeid:
-                        running[began] = None
-                    if running:
-                        running.pop(nodeid, None)
                     reading.last = nodeid
-                    number += 1 if began is None else 2
+                    number += 1
                     at = found.end()
                     continue
             cut = block.find("\n", at) + 1 or end
@@ -133,7 +128,8 @@ def read(path: Path) -> TestLog:
                 continue
             reading.damaged += 1
             reading.damaged_at = reading.damaged_at or number
-    return reading.log(present=path.is_file())
+    begun = running.read(path.with_name(running.NAME), reading.collected or ())
+    return reading.log(present=path.is_file(), begun=begun)
 
 
 def together(first: TestLog, second: TestLog) -> TestLog:
@@ -176,7 +172,6 @@ class _Reading:
     def __init__(self) -> None:
         self.collected: dict[str, str] | None = None
         self.rows: dict[str, float | TestEntry] = {}
-        self.running: dict[str, None] = {}
         self.reruns: dict[str, int] = {}
         self.calls: Mapping[str, Any] | None = None
         self.exitstatus: int | None = None
@@ -189,8 +184,6 @@ class _Reading:
         match event.get("event"):
             case "test":
                 return self._test(event)
-            case "began" if nodeid := jsonfile.text(event, "nodeid"):
-                self.running[nodeid] = None
             case "collected":
                 names = self.collected if self.collected is not None else {}
                 self.collected = names
@@ -219,13 +212,19 @@ class _Reading:
         if entry.attempts > 1:  # reruns may be told by the attempt alone
             entry = _rerun(entry, 0)
         self.last = nodeid
-        self.running.pop(nodeid, None)
         before = self.rows.get(nodeid)
         self.rows[nodeid] = _small(entry) if before is None else _both(_whole(nodeid, before), entry)
         return True
 
-    def log(self, *, present: bool) -> TestLog:
-        """All of it, with reruns told."""
+    def _ended(self, nodeid: str) -> int:
+        """How many attempts of a test have ended."""
+        row = self.rows.get(nodeid)
+        return self.reruns.get(nodeid, 0) if row is None else _whole(nodeid, row).attempts
+
+    def log(self, *, present: bool, begun: Iterable[tuple[str, int]]) -> TestLog:
+        """All of it, with reruns told. begun: tests and their attempts, the last that began."""
+        began = (nodeid for nodeid, attempt in begun if attempt > self._ended(nodeid))
+        still = tuple(dict.fromkeys(began))
         for nodeid, number in self.reruns.items():
             if (row := self.rows.get(nodeid)) is not None:
                 self.rows[nodeid] = _rerun(_whole(nodeid, row), number)
@@ -235,7 +234,7 @@ class _Reading:
             tests=Entries(self.rows),
             calls=self.calls,
             exitstatus=self.exitstatus,
-            running=tuple(self.running),
+            running=still,
             last=self.last,
             damaged=self.damaged,
             damaged_at=self.damaged_at,

@@ -1,4 +1,7 @@
-"""`tests.jsonl`: each test's outcome as it becomes known, for whoever watches or weighs the run."""
+"""`tests.jsonl`: each test's outcome as it becomes known, for whoever watches or weighs the run.
+
+Beside it `running` (`evidence.running`): the tests that have no outcome yet.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from stackproof.evidence import running
 
 MISSES = "provider calls without a recording"
 """The title of a report's section with what a test missed that failed by itself."""
@@ -25,6 +30,7 @@ class Journal:
         self._phases: dict[str, list[pytest.TestReport]] = {}
         self._collected = False
         self._attempt: dict[str, int] = {}
+        self._running = _Running(path.with_name(running.NAME))
         self.passed: dict[str, bool] = {}
         self.missed: dict[str, str] = {}
         """Of tests that failed by themselves: node id → the calls that had no recording, which pytest does not show."""
@@ -41,8 +47,8 @@ class Journal:
             self.write("collected", nodeids=list(nodeids))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Write that a test begins: should the process end inside of it, nothing else would tell which one it was."""
-        self.write("began", nodeid=nodeid)
+        """Note that a test begins: should the process end inside of it, nothing else would tell which one it was."""
+        self._running.begins(nodeid, self._attempt.get(nodeid, 0) + 1)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather the phases of a test; write it when its teardown is reported."""
@@ -57,6 +63,10 @@ class Journal:
     def _write_test(self, nodeid: str, phases: list[pytest.TestReport]) -> None:
         outcome = _outcome(phases)
         attempt = self._attempt[nodeid] = self._attempt.get(nodeid, 0) + 1
+        if outcome == "rerun":  # no start of the next attempt is told
+            self._running.begins(nodeid, attempt + 1)
+        else:
+            self._running.ended(nodeid)
         self.passed[nodeid] = outcome in ("passed", "xpassed")
         self.missed.pop(nodeid, None)
         if told := _sections(phases):
@@ -74,6 +84,36 @@ class Journal:
     def close(self) -> None:
         """No more events."""
         os.close(self._handle)
+        self._running.close()
+
+
+class _Running:
+    """The file of the tests that are being run: several where xdist runs them, each with a place of its own in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = None  # other runners say nothing of a test before it has ended
+        self._places: dict[str, int] = {}
+        self._free: list[int] = []
+
+    def begins(self, nodeid: str, attempt: int) -> None:
+        """In one write, which whatever ends this process afterwards cannot take back."""
+        if self._handle is None:
+            self._handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        place = self._places.get(nodeid)
+        if place is None:
+            place = self._places[nodeid] = self._free.pop() if self._free else len(self._places)
+        os.pwrite(self._handle, running.record(nodeid, attempt), place * running.SIZE)
+
+    def ended(self, nodeid: str) -> None:
+        """The next test may have its place."""
+        if (place := self._places.pop(nodeid, None)) is not None:
+            self._free.append(place)
+
+    def close(self) -> None:
+        """No more tests."""
+        if self._handle is not None:
+            os.close(self._handle)
 
 
 def _outcome(phases: Sequence[pytest.TestReport]) -> str:

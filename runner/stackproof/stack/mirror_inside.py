@@ -2,8 +2,8 @@
 
 `mirror_inside.py RUN_DIR [journals]`. A line of JSON on standard input asks, {"put": {NAME: TEXT}}: files that the
 tests' side made. The answer is a line {"busy": {"serving": {SCOPE: n}, "inflight": {SCOPE: n}}, "files": [[NAME,
-OFFSET, SIZE]]}, then the bytes of these files, in this order. OFFSET is null for a file that is told whole, of which
-there are none with `journals`. Standard library only.
+OFFSET, SIZE]]}, then the bytes of these files, in this order. OFFSET is null for a file that is told whole; with
+`journals` that is but one, `RUNNING`. Standard library only.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ JOURNALS = "journals"
 _BUSY = ("serving", "inflight")
 _WHOLE = ("staged", "marks")
 _GROWING = (".jsonl", ".log")
+RUNNING = "running"
+"""What tests in here are being run (`evidence.running`, which this program cannot import): it is overwritten."""
 
 
 class Teller:
@@ -53,6 +55,7 @@ class Teller:
         for path in sorted(self._run_dir.iterdir()):
             if path.suffix in _GROWING:
                 yield from self._growth(path)
+        yield from self._file(self._run_dir / RUNNING)
 
     def _file(self, path: Path) -> Iterator[tuple[str, int | None, bytes]]:
         try:

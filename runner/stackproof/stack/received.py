@@ -6,6 +6,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from stackproof.evidence import running
+
 _NOT_OURS = ("guest", "serving", "inflight", "ended", "scopes", "claims", "elsewhere")
 
 
@@ -33,7 +35,7 @@ class Received:
         self._sizes[name] = self._sizes.get(name, 0) + len(data)
 
     def whole(self, name: str, data: bytes) -> None:
-        """A file that is written once; one that came already, and may have been moved on since, does not come back."""
+        """A file as it is now; one that came already, and may have been moved on since, does not come back."""
         digest = hashlib.sha256(data).digest()
         if self._digests.get(name) == digest:
             return
@@ -49,7 +51,7 @@ class Received:
         first = name.partition("/")[0]
         if first in _NOT_OURS:
             return
-        if first in ("staged", "marks"):
+        if first in ("staged", "marks", running.NAME):
             if not Path(name).name.startswith(".") and not name.endswith(".tmp"):
                 self.whole(name, data)
         elif "/" not in name and name.endswith((".jsonl", ".log")):

@@ -139,7 +139,7 @@ PLAIN = (
     '{"event": "test", "nodeid": "a", "outcome": "passed", "duration": 0.5, "reason": null, "text": null, "attempt": 1}'
 )
 LINES = st.sampled_from(
-    ['{"event": "collected", "nodeids": ["a", "b"]}', '{"event":"began","nodeid":"a"}', "[]", "{", "", "{}x",
+    ['{"event": "collected", "nodeids": ["a", "b"]}', "[]", "{", "", "{}x",
      " ", '{"event": 3}',
      PLAIN,
      '{"event": "test", "nodeid": "a", "outcome": "passed", "duration": 1e999, "attempt": 2}',
@@ -170,33 +170,25 @@ def test_any_lines_give_a_log(lines: list[bytes]) -> None:
 def test_the_line_that_nearly_all_are_is_read_as_any_other_spelling_of_it(
     nodeid: str, outcome: str, duration: float, attempt: int
 ) -> None:
-    other = {"event": "began", "nodeid": "another"}
-    began = {"event": "began", "nodeid": nodeid}
+    other = {"event": "collected", "nodeids": ["another"]}
     fact = {
         "event": "test", "nodeid": nodeid, "outcome": outcome, "duration": duration, "reason": None, "text": None,
         "attempt": attempt,
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         one, two = Path(folder) / "one", Path(folder) / "two"
-        one.write_text("".join(json.dumps(each) + "\n" for each in (began, fact, other, fact)))
-        turned = [dict(reversed(list(each.items()))) for each in (began, fact, other, fact)]
+        one.write_text("".join(json.dumps(each) + "\n" for each in (fact, other, fact)))
+        turned = [dict(reversed(list(each.items()))) for each in (fact, other, fact)]
         two.write_text("".join(json.dumps(each, separators=(",", ":")) + "\n\n" for each in turned))
         quick, careful = testlog.read(one), testlog.read(two)
     assert dict(quick.tests) == dict(careful.tests)
-    assert (quick.running, quick.last, quick.damaged) == (careful.running, careful.last, careful.damaged)
+    assert (quick.collected, quick.last, quick.damaged) == (careful.collected, careful.last, careful.damaged)
 
 
 def test_lines_are_counted_from_one_and_the_first_damaged_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "tests.jsonl"
     finished = '{"event": "finished", "exitstatus": 0}'
-    path.write_text(f'{{"event": "began", "nodeid": "a"}}\n{PLAIN}\n\n{finished}x\n[]\n{finished} {{}}\n')
+    path.write_text(f'{{"event": "collected", "nodeids": ["a"]}}\n{PLAIN}\n\n{finished}x\n[]\n{finished} {{}}\n')
     found = testlog.read(path)
     assert (found.damaged, found.damaged_at, found.running, found.last) == (3, 4, (), "a")
     assert found.exitstatus is None
-
-
-def test_tests_that_never_ended_are_running_whoever_ran_them(tmp_path: Path) -> None:
-    path = tmp_path / "tests.jsonl"
-    began = [f'{{"event": "began", "nodeid": "{name}"}}\n' for name in "abc"]
-    path.write_text(f"{began[0]}{began[1]}{PLAIN}\n{began[2]}")
-    assert testlog.read(path).running == ("b", "c")

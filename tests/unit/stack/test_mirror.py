@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import struct
 import threading
@@ -13,6 +14,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from stackproof.evidence import running
 from stackproof.recorder import elsewhere
 from stackproof.recorder.ledger import Ledger
 from stackproof.recorder.scope import Scope
@@ -196,6 +198,15 @@ def test_where_tests_run_beside_the_stack_recordings_are_theirs(tmp_path: Path) 
     (tmp_path / "tests.jsonl").write_text("one\n")
     assert [name for name, _, _ in mirror_inside.Teller(str(tmp_path), journals=True).news()] == ["tests.jsonl"]
     assert len(list(mirror_inside.Teller(str(tmp_path)).news())) == 2
+
+
+def test_which_test_is_being_run_is_told_whenever_it_is_another(tmp_path: Path) -> None:
+    teller, path = mirror_inside.Teller(str(tmp_path), journals=True), tmp_path / running.NAME
+    for number, nodeid in enumerate(("a", "b"), start=1):
+        path.write_bytes(running.record(nodeid, 1))
+        os.utime(path, ns=(number, number))
+        assert list(teller.news()) == [(mirror_inside.RUNNING, None, running.record(nodeid, 1))]
+        assert list(teller.news()) == []
 
 
 def test_what_a_command_complained_of_is_why_it_ended() -> None:

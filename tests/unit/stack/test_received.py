@@ -29,6 +29,15 @@ def test_a_staged_recording_that_was_moved_into_place_does_not_come_back(tmp_pat
     assert (tmp_path / "staged/abc/1/y.json").read_bytes() == b"later"
 
 
+def test_what_is_overwritten_in_there_is_overwritten_here(tmp_path: Path) -> None:
+    received = Received(tmp_path)
+    received.whole("running", b"one")
+    received.whole("running", b"two")
+    assert (tmp_path / "running").read_bytes() == b"two"
+    received.left("running", b"end")
+    assert (tmp_path / "running").read_bytes() == b"end"
+
+
 @pytest.mark.parametrize("name", ["guest/enter.py", "claims", "serving/abc/1", "ended/abc.1", "staged/a/.x.tmp"])
 def test_what_only_the_container_needs_stays_there(tmp_path: Path, name: str) -> None:
     Received(tmp_path).left(name, b"x")
