@@ -37,7 +37,8 @@ class Problem:
 class Case:
     """One test. `seconds` is None where the report does not say or says something that is no duration.
 
-    line: of the file, from 1; 0 where it comes from no file. output: what it wrote; only `junit.stream` keeps it.
+    line: of the file, from 1; 0 where it comes from no file, or where `read` has only its name and time to keep: it
+    passed. output: what it wrote; only `junit.stream` keeps it.
     """
 
     suite: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -26,28 +25,27 @@ def key_of(classname: str, name: str) -> str:
 class SuiteRows:
     """One suite. rows: by key a case, or for one that passed and said nothing else its seconds, NaN where unknown.
 
-    lines: of the file, in the order of `rows`. repeated: keys that were there more than once, and how often.
+    repeated: keys that were there more than once, and how often.
     """
 
     suite: str
     rows: dict[str, float | Case] = field(default_factory=dict)
-    lines: array[int] = field(default_factory=lambda: array("Q"))
     repeated: dict[str, int] = field(default_factory=dict)
 
-    def case(self, key: str, line: int) -> Case:
+    def case(self, key: str) -> Case:
         """The case under that key."""
         row = self.rows[key]
-        return row if isinstance(row, Case) else self.passed(key, row, line)
+        return row if isinstance(row, Case) else self.passed(key, row)
 
-    def passed(self, key: str, seconds: float = UNKNOWN, line: int = 0) -> Case:
+    def passed(self, key: str, seconds: float = UNKNOWN) -> Case:
         """The case of that key which passed and said nothing else."""
         classname, _, name = key.partition(PARTS)
         known = None if math.isnan(seconds) else seconds
-        return Case(suite=self.suite, classname=classname, name=name, outcome=Outcome.PASSED, seconds=known, line=line)
+        return Case(suite=self.suite, classname=classname, name=name, outcome=Outcome.PASSED, seconds=known)
 
     def fold(self, key: str, case: Case) -> tuple[Case, Case]:
         """Join a case with the one of its name that is there already; the one before, and what both make."""
-        before = self.case(key, 0)
+        before = self.case(key)
         self.repeated[key] = self.repeated.get(key, 1) + 1
         joined = before if identical(before, case) else both(before, case)
         self.rows[key] = joined
@@ -73,7 +71,6 @@ class Cases(Sequence[Case]):
                 rows.fold(key, case)
             else:
                 rows.rows[key] = case
-                rows.lines.append(case.line)
         return made
 
     def suite(self, name: str) -> SuiteRows:
@@ -103,8 +100,8 @@ class Cases(Sequence[Case]):
 
     def __iter__(self) -> Iterator[Case]:
         for suite in self.suites.values():
-            for key, line in zip(suite.rows, suite.lines, strict=True):
-                yield suite.case(key, line)
+            for key in suite.rows:
+                yield suite.case(key)
 
     @overload
     def __getitem__(self, index: int) -> Case: ...

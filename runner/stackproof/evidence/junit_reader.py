@@ -14,6 +14,7 @@ from stackproof.evidence.junit_cases import UNKNOWN, Cases, SuiteRows, key_of
 from stackproof.evidence.junit_claims import SuiteSeen, seconds
 from stackproof.evidence.junit_words import FINAL, SAID_IN, marked, said
 from stackproof.evidence.outcomes import Outcome
+from stackproof.evidence.xmllines import Lines
 
 TEXT_LIMIT = 1 << 16  # characters kept of one message or output; a case may hold 60 MB of output
 _TEXTS_LIMIT = 1 << 22  # characters kept of all of them in full …
@@ -40,11 +41,13 @@ class Reader:
         self._give = give
         self._suites: list[SuiteSeen] = []
         self._rows = SuiteRows(suite="")
-        self._kept_rows, self._keep_line = self._rows.rows, self._rows.lines.append
+        self._kept_rows = self._rows.rows
         self._plain = 0  # cases of the suite that passed and said nothing, and are not counted in it yet
         self._told = give is not None  # whether the case says more
         self._case: dict[str, str] | None = None
-        self._line = 0
+        self._lines = Lines()
+        self._at = 0  # the offset at which the case begins
+        self._line = 0  # of the case, 0 while nobody has asked for it
         self._marks: list[tuple[str, Mapping[str, str]]] = []
         self._case_properties: list[tuple[str, str]] = []
         self._texts: dict[str, list[str]] = {}
@@ -63,7 +66,10 @@ class Reader:
     def feed(self, chunks: Iterable[bytes]) -> Iterable[None]:
         """Parse piece by piece; to be iterated. Raises RefusedError and ExpatError."""
         for chunk in chunks:
+            self._lines.feed(chunk)
             self._parser.Parse(chunk, False)
+            if self._case is not None:
+                self._find_line()
             yield None
         self._parser.Parse(b"", True)
         yield None
@@ -73,13 +79,13 @@ class Reader:
         """Where it is: in words that follow `ends`."""
         if self._case is None:
             return "in the middle"
-        return f"in the middle of the case {self._case.get('name', '')!r} of line {self._line}"
+        return f"in the middle of the case {self._case.get('name', '')!r} of line {self._find_line()}"
 
     def finish(self) -> None:
         """Note what only the whole file tells."""
         for rows in self.cases.suites.values():
             for key, times in islice(rows.repeated.items(), 3):
-                case = rows.case(key, 0)
+                case = rows.case(key)
                 where = f"{case.classname}::{case.name}" if case.classname else case.name
                 self.notes.append(f"{where} is there {times} times and counts once, as {case.outcome.value}")
         if self._cut:
@@ -93,7 +99,7 @@ class Reader:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "testcase" and self.begun and self._case is None:
-            self._case, self._line = attributes, self._parser.CurrentLineNumber
+            self._case, self._at, self._line = attributes, self._parser.CurrentByteIndex, 0
             return
         if ":" in tag:
             tag = tag.rpartition(":")[2]
@@ -102,7 +108,7 @@ class Reader:
         if tag == "testcase":
             if self._case is not None:  # a case inside a case: the outer one must not get lost
                 self._close(self._case)
-            self._case, self._line = attributes, self._parser.CurrentLineNumber
+            self._case, self._at, self._line = attributes, self._parser.CurrentByteIndex, 0
         elif tag in _SUITES:
             self._open(attributes)
         elif tag == "property":
@@ -121,7 +127,7 @@ class Reader:
             self._suites[-1].outside += 1
             self._suites[-1].written -= 1
             self._case, self._outside = {"classname": self._suites[-1].path, "name": OUTSIDE}, tag
-            self._line = self._parser.CurrentLineNumber
+            self._at, self._line = self._parser.CurrentByteIndex, 0
             self._mark(tag, attributes)
 
     def _mark(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -134,13 +140,13 @@ class Reader:
         name = attributes.get("name", "")
         path = " / ".join(filter(None, (self._suites[-1].path if self._suites else "", name)))
         self._settle()
-        self._suites.append(SuiteSeen(path=path, claims=attributes, line=self._parser.CurrentLineNumber))
+        self._suites.append(SuiteSeen(path=path, claims=attributes, line=self._lines.of(self._parser.CurrentByteIndex)))
         self._enter(path)
 
     def _enter(self, path: str) -> None:
         """What follows belongs to that suite."""
         self._rows = self.cases.suite(path)
-        self._kept_rows, self._keep_line = self._rows.rows, self._rows.lines.append
+        self._kept_rows = self._rows.rows
 
     def _settle(self) -> None:
         """Count the cases that passed and said nothing in their suite."""
@@ -169,7 +175,6 @@ class Reader:
                 return
             time = seconds(get("time"))
             self._kept_rows[key] = UNKNOWN if time is None else time
-            self._keep_line(self._line)
             self._plain += 1
             self._case = None
             return
@@ -211,7 +216,6 @@ class Reader:
         seen = self._suites[-1] if self._suites else None
         if key not in rows.rows:
             rows.rows[key] = case
-            rows.lines.append(case.line)
             if seen is not None:
                 seen.outcomes[case.outcome] += 1
             return
@@ -222,6 +226,7 @@ class Reader:
             seen.outcomes[joined.outcome] += 1
 
     def _finished(self, attributes: Mapping[str, str]) -> Case:
+        line = self._find_line()
         message = "; ".join(found for _, mark in self._marks if (found := mark.get("message")))
         outcome = marked(self._marks)
         if outcome is None:
@@ -243,8 +248,13 @@ class Reader:
             text=text[:limit],
             output="".join(self._texts.get("output", [])) if whole else "",
             properties=tuple(self._case_properties),
-            line=self._line,
+            line=line,
         )
+
+    def _find_line(self) -> int:
+        """The line in which the case begins."""
+        self._line = self._line or self._lines.of(self._at)
+        return self._line
 
     def _said(self, attributes: Mapping[str, str]) -> tuple[Outcome, str]:
         try:
