@@ -87,6 +87,8 @@ class Coverage:
     def origin(self) -> str:
         """`1 process of tests and 3 of stacks in 2 cells`: those that ran what is measured."""
         giving = [part for part in self.parts if part.lines]
+        if not giving:
+            return "no process: none ran a line of it"
         words: list[str] = []
         for who, of in ((TESTS, "tests"), (STACK, "stacks")):
             if number := sum(part.processes for part in giving if part.who == who):

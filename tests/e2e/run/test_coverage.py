@@ -56,6 +56,10 @@ command: ["{{python}}", "-m", "uvicorn", "--factory", "shop.app:create_app", "--
   "--workers", "{workers}"]
 readiness: {{path: /health, status: 200, timeout: 60}}
 """
+GUNICORN = """\
+command: ["{python}", "-m", "gunicorn", "shop.app:create_app()", "-k", "uvicorn_worker.UvicornWorker",
+  "-b", "{host}:{port}", "-w", "2"]
+"""
 TESTS = """
 import pytest
 
@@ -122,6 +126,19 @@ def test_a_library_and_a_server_with_workers_are_combined(shop: Project) -> None
     }
     # What stands in the way of nothing: the recorder's files and the run's are no part of the project.
     assert not any(".stackproof" in name for name in files)
+
+
+def test_workers_by_fork_that_end_by_the_signal_they_were_told_to_end_by_give_what_they_have(shop: Project) -> None:
+    path = shop.root / "stacks" / "shop" / "stack.yaml"
+    text = path.read_text()
+    path.write_text(text[: text.index("command")] + GUNICORN + text[text.index("readiness") :])
+
+    ended = shop.run("--stack-config", "server:shop", "--coverage")
+
+    assert ended.code == 0, ended.output
+    stack = combined(shop, "summary.json")["cells"]["base-local-server-shop"]["stack"]
+    assert (stack["processes"], stack["lost"]) == (3, 0)
+    assert line_of('"small"') in combined(shop, "coverage.json")["files"]["stacks/shop/shop/app.py"]["executed_lines"]
 
 
 def test_a_server_that_is_killed_gives_none_and_that_is_said(shop: Project) -> None:

@@ -17,6 +17,13 @@ from stackproof.measure import begin
 from stackproof.recorder.serve import exec_, measure
 from stackproof.run import namespace
 
+BACK = """
+import signal
+own = lambda *_: None
+assert signal.signal(signal.SIGTERM, own) is signal.SIG_DFL
+assert signal.signal(signal.SIGTERM, signal.SIG_DFL) is own
+os.kill(os.getpid(), 15)
+"""
 LOADED = "import sys; print('coverage' in sys.modules, 'stackproof_measure' in sys.modules)"
 
 
@@ -102,9 +109,9 @@ def test_a_process_that_ends_has_written_what_it_measured(hook: Path) -> None:
     assert len(list(hook.parent.glob("data.*"))) == 1
 
 
-@pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), 15)"])
+@pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), 15)", BACK])
 def test_so_has_one_that_ends_otherwise(hook: Path, end: str) -> None:
-    ended = run(hook, f"import os; {end}")
+    ended = run(hook, f"import os\n{end}")
 
     assert ended.returncode in (3, -signal.SIGTERM)
     assert states(hook) == ["saved"]

@@ -69,6 +69,11 @@ def test_what_is_not_in_the_number_is_said(run_dir: Path, stack: dict[str, Any],
     assert summary(run_dir, {"c": {"tests": part(lines=0), "stack": stack}}).gaps == (said,)
 
 
+def test_where_no_line_ran_nobody_is_named(run_dir: Path) -> None:
+    (line, _) = told.lines(summary(run_dir, {"a": {"tests": part(lines=0)}}), run_dir / "coverage")
+    assert "in 3 files; from no process: none ran a line of it   " in line
+
+
 def test_a_library_none_of_whose_lines_ran_is_said_too(run_dir: Path) -> None:
     assert "its tests gave none" in summary(run_dir, {"c": {"tests": part(lines=0)}}, total=None).gaps[0]
     assert [*told.lines(summary(run_dir, {}, total=None), run_dir)] == ["coverage: nothing was measured"]

@@ -98,8 +98,14 @@ def _measure(coverage: Any, asked: dict[str, Any]) -> None:
         # what it is writing, and end the process before that is done.
         if not ended:
             end()
-            signal.signal(signum, before)
+            plain(signum, signal.SIG_DFL)
             os.kill(os.getpid(), signum)
+
+    def set_signal(signalnum: int, handler: Any) -> Any:
+        # A worker of gunicorn goes back to what is usual, and ends itself by the signal that it was told to end by.
+        ours = signalnum == signal.SIGTERM and handler == signal.SIG_DFL
+        previous = plain(signalnum, told_to_end if ours else handler)
+        return signal.SIG_DFL if previous is told_to_end else previous
 
     def forked() -> None:
         # A child by fork has data of its own, and may be killed when its parent is not.
@@ -107,9 +113,10 @@ def _measure(coverage: Any, asked: dict[str, Any]) -> None:
         ended = False
         _mark(asked, STARTED)
 
-    before = signal.getsignal(signal.SIGTERM)
-    if before is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, told_to_end)
+    plain = signal.signal
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        set_signal(signal.SIGTERM, signal.SIG_DFL)
+    vars(signal)["signal"] = set_signal
     atexit.register(end)
     os.register_at_fork(after_in_child=forked)
 
