@@ -185,21 +185,23 @@ def test_a_tampered_recording(release: Release) -> None:
 
 def test_an_answer_that_was_edited(release: Release) -> None:
     first = min((release.root / "recordings/local").rglob("*.json"))
-    first.write_text(first.read_text().replace("how ", "so "))
+    first.write_text(first.read_text().replace("You ask how", "You ask so"))
     release.commit()
     weighed = release.verify()
-    assert weighed.code in (1, 6)
-    assert not weighed.line(f"cell:{SERVER}").startswith("PASS")
+    assert weighed.code == 1
+    only_touched(weighed, f"cell:{LIBRARY}", f"cell:{SERVER}")
 
 
 @pytest.mark.parametrize("end", ["os._exit(1)", "os.kill(os.getpid(), 9)"])
 def test_a_killed_worker(release: Release, end: str) -> None:
-    worker = f"import os\n\n\ndef test_that_ends_it_all():\n    {end}\n"
-    release.write("tests/integration/desk/test_worker.py", worker)
+    dying = text_of(release, TESTS).replace(
+        "test_the_desk_is_open(http_client):", f"test_the_desk_is_open(http_client):\n    {end}"
+    )
+    release.write(TESTS, f"import os\n{dying}")
     weighed = release.verify()
-    assert weighed.code in (1, 7)
-    assert "test_that_ends_it_all" in weighed.said
-    assert not weighed.line(f"cell:{SERVER}").startswith("PASS")
+    assert weighed.code == 7
+    only_touched(weighed, f"cell:{LIBRARY}", f"cell:{SERVER}", "recordings")
+    assert f"{TESTS}::test_the_desk_is_open" in weighed.line(f"cell:{SERVER}")
 
 
 def test_a_benchmark_that_breaks(release: Release) -> None:
