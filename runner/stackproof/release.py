@@ -107,7 +107,13 @@ def _plans(rules: Policy, project: Path, run_id: str, environ: Mapping[str, str]
             "stack_config": ",".join(stacks),
             "inference_mode": Mode.REPLAY.value,
         }
-        plans.append(plan.make(options.resolve(given, environ, project), known, project, run_id, caller=environ))
+        resolved = options.resolve(given, environ, project)
+        if resolved.inject:
+            raise UsageError(
+                f"{resolved.origin('inject')}: a release is not verified with injected faults",
+                hint="take them away, or use stackproof run for a run with faults",
+            )
+        plans.append(plan.make(resolved, known, project, run_id, caller=environ))
     return plans
 
 

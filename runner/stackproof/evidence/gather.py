@@ -114,6 +114,7 @@ def _together(first: CellFacts, second: CellFacts) -> CellFacts:
         suite_digest=_agreed(first.suite_digest, second.suite_digest),
         recordings_digest=_agreed(first.recordings_digest, second.recordings_digest),
         inference_mode=_agreed(first.inference_mode, second.inference_mode),
+        injected=tuple(dict.fromkeys((*first.injected, *second.injected))),
         exit_code=None if None in codes else max(code for code in codes if code is not None),
         signal=first.signal or second.signal,
         error=first.error or second.error,

@@ -33,7 +33,8 @@ class CellFacts:
     """One cell of a run. `result` is False when there is no `result.json` that can be read.
 
     runner: who ran the tests. exit_code: its, in pytest's numbers, None when it never ended by itself. report_digest:
-    SHA-256 that the manifest has for the JUnit report. misses: provider calls without a recording.
+    SHA-256 that the manifest has for the JUnit report. misses: provider calls without a recording. injected: the faults
+    that whoever ran the cell had put into the answers of every test.
     """
 
     id: str
@@ -43,6 +44,7 @@ class CellFacts:
     setup: str | None = None
     stack: str | None = None
     inference_mode: str | None = None
+    injected: tuple[str, ...] = ()
     runner: str = "pytest"
     commit: str | None = None
     dirty: bool = False
@@ -100,6 +102,7 @@ def _cell(folder: Path, report_digest: str | None) -> CellFacts:
     usable = data is not None and data.get("schema") == RESULT_SCHEMA and data.get("kind") == "cell"
     result: dict[str, Any] = data if data is not None and usable else {}
     names, digests = jsonfile.table(result, "cell"), jsonfile.table(result, "digests")
+    options = jsonfile.table(jsonfile.read(folder / "cell.json") or {}, "options")
     return CellFacts(
         id=folder.name,
         result=usable and jsonfile.text(names, "id") == folder.name,
@@ -108,6 +111,7 @@ def _cell(folder: Path, report_digest: str | None) -> CellFacts:
         setup=jsonfile.text(names, "setup"),
         stack=jsonfile.text(names, "stack"),
         inference_mode=jsonfile.text(names, "inference_mode"),
+        injected=jsonfile.strings(options, "inject"),
         runner=jsonfile.text(names, "runner") or "pytest",
         commit=jsonfile.text(result, "commit"),
         dirty=result.get("dirty") is not False,

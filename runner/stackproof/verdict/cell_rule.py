@@ -144,6 +144,8 @@ def _belongs(
         yield not_proven(f"its evidence is of suite {cell.suite} with setup {cell.setup}")
     if cell.inference_mode != "replay":
         yield not_proven(f"it ran in mode {cell.inference_mode}, not in replay")
+    if cell.injected:
+        yield not_proven(f"faults were injected into the answers of every test: {', '.join(cell.injected)}")
     runs = (evidence.manifest.run_id or "").split("+")  # several, where several folders are weighed
     if evidence.manifest.run_id is not None and not set((cell.run_id or "").split("+")) <= set(runs):
         yield not_proven(f"its evidence is of run {cell.run_id}, the manifest of run {evidence.manifest.run_id}")

@@ -251,3 +251,9 @@ def test_claims_by_name_are_run_without_a_verdict(claimed: Project, capsys: pyte
     shown = capsys.readouterr().out
     assert shown.startswith("✓ claims  1 of 1 hold\n")
     assert "VERDICT" not in shown
+
+
+def test_faults_in_the_environment_are_refused_before_anything_runs(project: Project, cells: Cells) -> None:
+    with pytest.raises(UsageError, match="STACKPROOF_INJECT: a release is not verified with injected faults"):
+        release.verify(project.folder, environ={"STACKPROOF_INJECT": "slow-first-byte:0.01"}, today=TODAY)
+    assert not cells.plans

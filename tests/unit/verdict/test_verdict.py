@@ -612,3 +612,17 @@ def test_a_benchmark_is_weighed_by_the_lower_end_of_its_ratio(
 def test_two_weighings_of_one_run_are_one_verdict(project: Project) -> None:
     run = project.good_run()
     assert run.verdict() == run.verdict()
+
+
+def test_a_cell_with_injected_faults_proves_nothing(project: Project) -> None:
+    run = project.run()
+    folder = run.cell("library:reference")
+    jsonfile.write(folder / "cell.json", {"schema": 1, "options": {"inject": ["slow-first-byte:0.01"]}})
+    run.cell("server:reference")
+    run.checks()
+    run.finish()
+    verdict = run.verdict()
+    assert verdict.exit_code == ExitCode.NOT_PROVEN
+    assert rule(verdict, LIBRARY).summary == (
+        "not proven: faults were injected into the answers of every test: slow-first-byte:0.01"
+    )
