@@ -5,6 +5,7 @@ A case that passed and says nothing else never becomes an object: a report may h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from xml.parsers import expat
@@ -168,13 +169,19 @@ class Reader:
     def _end(self, tag: str) -> None:
         case = self._case
         if tag == "testcase" and case is not None:
-            get = case.get
-            key = f"{get('classname', '')}\0{get('name', '')}"
-            if self._told or not _SAID_IN.isdisjoint(case) or key in self._kept_rows:
+            if self._told or not _SAID_IN.isdisjoint(case):
                 self._close(case)
                 return
-            time = seconds(get("time"))
-            self._kept_rows[key] = UNKNOWN if time is None else time
+            try:  # as nearly all are written
+                key, time = f"{case['classname']}\0{case['name']}", float(case["time"])
+            except (KeyError, ValueError):
+                key, time = key_of(case.get("classname", ""), case.get("name", "")), -1.0
+            if key in self._kept_rows:
+                self._close(case)
+                return
+            if not 0 <= time < math.inf:
+                time = UNKNOWN if (told := seconds(case.get("time"))) is None else told
+            self._kept_rows[key] = time
             self._plain += 1
             self._case = None
             return

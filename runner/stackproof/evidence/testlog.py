@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from stackproof.evidence import jsonfile, running
 from stackproof.evidence.outcomes import Counts, Outcome, count, worst
@@ -107,27 +107,27 @@ _PLAIN = re.compile(
 def read(path: Path) -> TestLog:
     """Read a log and what is beside it; a line that is no event is counted in `damaged`, never an exception."""
     reading = _Reading()
-    plain, rows = _PLAIN.match, reading.rows
-    number = 0
+    plain, rows, result_of = _PLAIN.match, reading.rows, reading.rows.get
+    number, last = 0, None
     for block in jsonfile.blocks(path):
         at, end = 0, len(block)
         while at < end:
             if (found := plain(block, at)) is not None:
                 nodeid, seconds = found.groups()
-                if nodeid not in rows:
-                    if reading.collected is not None:  # one string for each name: a log has it twice and more
-                        nodeid = reading.collected.get(nodeid, nodeid)
+                if result_of(nodeid) is None:
                     rows[nodeid] = float(seconds)
-                    reading.last = nodeid
+                    last = nodeid
                     number += 1
                     at = found.end()
                     continue
             cut = block.find("\n", at) + 1 or end
             line, at, number = block[at:cut], cut, number + 1
-            if line.isspace() or ((event := jsonfile.parsed(line)) is not None and reading.take(event)):
-                continue
-            reading.damaged += 1
-            reading.damaged_at = reading.damaged_at or number
+            reading.last = last
+            if not line.isspace() and ((event := jsonfile.parsed(line)) is None or not reading.take(event)):
+                reading.damaged += 1
+                reading.damaged_at = reading.damaged_at or number
+            last = reading.last
+    reading.last = last
     begun = running.read(path.with_name(running.NAME), reading.collected or ())
     return reading.log(present=path.is_file(), begun=begun)
 
@@ -170,8 +170,8 @@ class _Reading:
     """What a log has said so far."""
 
     def __init__(self) -> None:
-        self.collected: dict[str, str] | None = None
-        self.rows: dict[str, float | TestEntry] = {}
+        self.collected: tuple[str, ...] | None = None
+        self.rows: dict[str, float | TestEntry | None] = {}  # None of a collected test that has no result
         self.reruns: dict[str, int] = {}
         self.calls: Mapping[str, Any] | None = None
         self.exitstatus: int | None = None
@@ -185,10 +185,9 @@ class _Reading:
             case "test":
                 return self._test(event)
             case "collected":
-                names = self.collected if self.collected is not None else {}
-                self.collected = names
-                listed = jsonfile.strings(event, "nodeids")
-                names.update(zip(listed, listed, strict=True))
+                listed = dict.fromkeys((*(self.collected or ()), *jsonfile.strings(event, "nodeids")))
+                self.collected = tuple(listed)
+                self.rows.update({**listed, **self.rows})
             case "calls":
                 self.calls = event
             case "finished":
@@ -201,10 +200,9 @@ class _Reading:
         nodeid = event.get("nodeid")
         if not isinstance(nodeid, str):
             return False
-        nodeid = nodeid if self.collected is None else self.collected.get(nodeid, nodeid)
         if event.get("outcome") == RERUN:
             self.reruns[nodeid] = self.reruns.get(nodeid, 0) + 1
-            self.rows.pop(nodeid, None)  # the attempt that is repeated does not count
+            self.rows[nodeid] = None  # the attempt that is repeated does not count
             return True
         entry = _entry(event)
         if entry is None:
@@ -228,10 +226,12 @@ class _Reading:
         for nodeid, number in self.reruns.items():
             if (row := self.rows.get(nodeid)) is not None:
                 self.rows[nodeid] = _rerun(_whole(nodeid, row), number)
+        for nodeid in [nodeid for nodeid, row in self.rows.items() if row is None]:
+            del self.rows[nodeid]
         return TestLog(
             present=present,
-            collected=None if self.collected is None else tuple(self.collected),
-            tests=Entries(self.rows),
+            collected=self.collected,
+            tests=Entries(cast("dict[str, float | TestEntry]", self.rows)),
             calls=self.calls,
             exitstatus=self.exitstatus,
             running=still,
