@@ -24,7 +24,7 @@ from stackproof.plan import Plan
 from stackproof.recorder import redact
 from stackproof.recorder.mode import Mode
 from stackproof.run import orchestrate as run
-from stackproof.run.interrupts import Interrupts
+from stackproof.run.interrupts import Interrupts, Thrown
 from stackproof.run.rundir import new_run_id
 from stackproof.run.steps import Steps, Telling, last
 from stackproof.verdict import accepted, compared, github, policy, publish, render, terminal
@@ -63,11 +63,16 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     shown = Console(quiet=True) if as_json else console.make(sys.stdout, environ)
     say = (lambda _: None) if as_json else console.out
     steps = Steps(names=_names(rules, plans), before=last(run_dir))
-    with github.fenced(environ, say):
+    # A signal that comes while the verdict is made does not take it away.
+    with github.fenced(environ, say), Interrupts() as late:
         say(f"stackproof verify-release · run {run_id} · {len(steps.names)} steps")
-        stopped = _cells(plans, run_dir, environ, shown, steps)
-        if stopped is None:
-            stopped = _checks(rules, project, run_dir, environ, Telling(console=shown, say=say, steps=steps))
+        with Thrown() as thrown:
+            try:
+                stopped = _cells(plans, run_dir, environ, shown, steps)
+                if stopped is None:
+                    stopped = _checks(rules, project, run_dir, environ, Telling(console=shown, say=say, steps=steps))
+            except KeyboardInterrupt:
+                stopped = _code(thrown)
         steps.end()
         step_times.write(run_dir, steps.took)
         manifest.write(run_dir, run_id=run_id, project=project)
@@ -81,6 +86,7 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
                 say(line)
     for line in publish.annotated(published):
         say(line)
+    stopped = stopped or _code(late)
     return int(weighed.exit_code if stopped is None else stopped)
 
 
@@ -149,19 +155,23 @@ def _checks(
     rules: Policy, project: Path, run_dir: Path, environ: Mapping[str, str], telling: Telling
 ) -> ExitCode | None:
     """Everything beside the cells; the signal that ended it, None when none did. What is quick to fail comes first."""
-    try:
-        if rules.claims is not None:
-            with telling.step(CLAIMS), Interrupts() as interrupts:
-                facts = claims.check(project, rules.claims, run_dir, environ=environ, interrupts=interrupts)
-            for line in claims.summary(rules.claims, facts, environ):
-                telling.say(line)
-            if interrupts.first is not None:
-                return ExitCode.SIGINT if interrupts.first is signal.SIGINT else ExitCode.SIGTERM
-        for line in _checked(rules, project, run_dir, environ, telling):
+    if rules.claims is not None:
+        with telling.step(CLAIMS), Interrupts() as interrupts:
+            facts = claims.check(project, rules.claims, run_dir, environ=environ, interrupts=interrupts)
+        for line in claims.summary(rules.claims, facts, environ):
             telling.say(line)
-    except KeyboardInterrupt:
-        return ExitCode.SIGINT
+        if interrupts.first is not None:
+            return _code(interrupts)
+    for line in _checked(rules, project, run_dir, environ, telling):
+        telling.say(line)
     return None
+
+
+def _code(interrupts: Interrupts) -> ExitCode | None:
+    """The exit code of the first signal, None where there was none."""
+    if interrupts.first is None:
+        return None
+    return ExitCode.SIGINT if interrupts.first is signal.SIGINT else ExitCode.SIGTERM
 
 
 def _checked(

@@ -74,3 +74,16 @@ class Interrupts:
 
     def _handle(self, signum: int, _frame: FrameType | None) -> None:
         self.note(signum)
+
+
+class Thrown(Interrupts):
+    """The same, and the first request is raised as KeyboardInterrupt at once: for work that waits without asking.
+
+    Later ones are taken down alone, so that what the first one has begun to tear down comes to its end.
+    """
+
+    def _handle(self, signum: int, _frame: FrameType | None) -> None:
+        first = not self.count
+        self.note(signum)
+        if first:
+            raise KeyboardInterrupt

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -27,6 +28,8 @@ from stackproof.run.orchestrate import CellOutcome, RunOutcome
 from stackproof.run.steps import Steps
 from stackproof.verdict import expected
 from stackproof.verdict.expected import Expectation
+from stackproof.verdict.records import Verdict
+from stackproof.verdict.weigh import weigh
 
 
 class Cells:
@@ -257,3 +260,36 @@ def test_faults_in_the_environment_are_refused_before_anything_runs(project: Pro
     with pytest.raises(UsageError, match="STACKPROOF_INJECT: a release is not verified with injected faults"):
         release.verify(project.folder, environ={"STACKPROOF_INJECT": "slow-first-byte:0.01"}, today=TODAY)
     assert not cells.plans
+
+
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_turns_are_timed_ends_a_release_with_a_verdict(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, signum: signal.Signals
+) -> None:
+    def measure(*_: object, **__: object) -> BenchmarkFacts:
+        os.kill(os.getpid(), signum)
+        time.sleep(60)
+        raise AssertionError("the signal was not heard")
+
+    monkeypatch.setattr(benchmark, "measure", measure)
+    before = signal.getsignal(signum)
+    assert verify(project) == (ExitCode.SIGINT if signum is signal.SIGINT else ExitCode.SIGTERM)
+    assert signal.getsignal(signum) is before
+    shown = capsys.readouterr().out
+    assert "RELEASE VERDICT  NOT PROVEN" in shown
+    assert "? benchmark turns" in shown
+
+
+def test_a_signal_while_the_verdict_is_made_leaves_it_whole(
+    project: Project, cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def weighed(*arguments: Any, **more: Any) -> Verdict:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return weigh(*arguments, **more)
+
+    monkeypatch.setattr(release, "weigh", weighed)
+    assert verify(project) == ExitCode.SIGTERM
+    run_dir = cells.plans[0].run_dir
+    assert json.loads((run_dir / "verdict.json").read_text())["verdict"] == "PASS"
+    assert (run_dir / "verdict.html").is_file()
