@@ -201,9 +201,9 @@ def lines(compared: Compared) -> list[str]:
         "slower": compared.slower,
         "faster": compared.faster,
     }
-    numbers = ", ".join(f"{len(found)} {word}" for word, found in parts.items() if found) or "nothing changed"
+    numbers = ", ".join(f"{len(found)} {word}" for word, found in parts.items() if found)
     commit = f" (commit {compared.commit[:7]})" if compared.commit else ""
-    told = [f"Compared with run {compared.run_id or 'unknown'}{commit}: {numbers}"]
+    told = [f"Compared with run {compared.run_id or 'unknown'}{commit}: {numbers or 'no test or benchmark changed'}"]
     for word, found in parts.items():
         if word != "added":
             told += [f"  {word}: {each}" for each in found[:_SHOWN]]

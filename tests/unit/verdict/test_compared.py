@@ -69,9 +69,9 @@ def test_every_kind_of_change_is_told_apart() -> None:
     )
 
 
-def test_nothing_is_said_to_have_changed_where_nothing_has() -> None:
+def test_no_test_is_said_to_have_changed_where_none_has() -> None:
     assert compared.lines(compare(results(NOW), results(NOW))) == [
-        "Compared with run abc123 (commit fffffff): nothing changed"
+        "Compared with run abc123 (commit fffffff): no test or benchmark changed"
     ]
 
 
