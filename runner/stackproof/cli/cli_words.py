@@ -40,6 +40,14 @@ class CommandGroup(click.Group):
         command = getattr(import_module(module), attribute)
         return command if isinstance(command, click.Command) else None
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click's, which would cut a sentence at the end of its line: here it goes on in the next one."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(limit=1000)) for name, command in commands if command is not None]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
     def invoke(self, ctx: click.Context) -> object:
         """As click's, which would end a command whose reader has gone with 1, the code of failed tests."""
         try:

@@ -146,24 +146,47 @@ def exec_(command: tuple[str, ...]) -> int:
     return int(import_module("stackproof.recorder.serve.exec_").main(list(command)) or 0)
 
 
-def _passing_on(name: str, module: str, function: str, text: str) -> None:
-    """A command whose arguments are read by its own module: `function(project, argv) -> int`."""
+def _passing_on(name: str, module: str, function: str, text: str, *, takes: str) -> None:
+    """A command whose arguments are read by its own module: `function(project, argv) -> int`; `takes` shows them."""
 
     @cli.command(
         name,
         help=text,
         context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-        add_help_option=False,
+        options_metavar="",
     )
-    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar=takes)
     @click.pass_obj
     def command(around: Surroundings, arguments: tuple[str, ...]) -> int:
         return int(getattr(import_module(module), function)(around.project, list(arguments)))
 
 
-_passing_on("typecheck", "stackproof.checks.typecheck", "run", "Run mypy and keep what it said as evidence.")
-_passing_on("benchmark", "stackproof.checks.benchmark", "run", "Time offline turns and keep the times as evidence.")
-_passing_on("verify-release", "stackproof.release", "main", "Run all that the policy lists and give one verdict.")
+_passing_on(
+    "typecheck",
+    "stackproof.checks.typecheck",
+    "run",
+    "Run mypy and keep what it said as evidence.\n\n"
+    "Paths and options are mypy's own; without any it takes what the project's configuration of mypy names.",
+    takes="[PATH…]",
+)
+_passing_on(
+    "benchmark",
+    "stackproof.checks.benchmark",
+    "run",
+    "Time offline turns and keep the times as evidence.\n\n"
+    "Measured is what the policy names, else the benchmarks of the project's stacks, else the recorder's own turns.\n\n"
+    "--full: the recorder's own turns alone, many of them. --baseline FILE: compare with the times of an older run.",
+    takes="[--full | --baseline FILE]",
+)
+_passing_on(
+    "verify-release",
+    "stackproof.release",
+    "main",
+    "Run all that the policy lists and give one verdict.\n\n"
+    "The policy is ci/release.yaml. The command ends with 0 for PASS, 1 for FAIL and 7 for NOT PROVEN.\n\n"
+    "--json: print the verdict as JSON and nothing else. --claim NAME: run the tests of these claims alone.",
+    takes="[--json | --claim NAME…]",
+)
 
 
 @cli.group("setups", cls=CommandGroup, invoke_without_command=True)

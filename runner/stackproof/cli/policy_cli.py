@@ -11,6 +11,7 @@ from typing import Protocol
 import click
 
 from stackproof import catalog, console
+from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import git
@@ -40,7 +41,7 @@ class Surroundings(Protocol):
         """The project's folder."""
 
 
-@click.group("policy")
+@click.group("policy", cls=CommandGroup)
 def policy() -> None:
     """Look after the release policy (ci/release.yaml) and the tests it expects (ci/expected/)."""
 

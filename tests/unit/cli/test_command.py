@@ -207,8 +207,8 @@ def test_commands_of_other_rooms_get_their_arguments(command: Command, monkeypat
 
     vars(fake)["run"] = run
     monkeypatch.setitem(sys.modules, "stackproof.checks.typecheck", fake)
-    assert command("typecheck", "--help", "-x", "a") == 1
-    assert seen == [["--help", "-x", "a"]]
+    assert command("typecheck", "-x", "a", "--help") == 1
+    assert seen == [["-x", "a", "--help"]]
 
 
 def test_exec_passes_the_command_on(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +276,28 @@ def test_a_process_without_standard_output_still_ends_with_its_own_code(project:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("topic", [["--help"], ["run", "--help"], ["run", "-h"], ["setups", "--help"]])
+@pytest.mark.parametrize(
+    "topic",
+    [
+        ["--help"],
+        ["run", "--help"],
+        ["run", "-h"],
+        ["setups", "--help"],
+        ["verify-release", "--help"],
+        ["benchmark", "-h"],
+        ["typecheck", "--help"],
+    ],
+)
 def test_help_is_no_error(command: Command, capsys: pytest.CaptureFixture[str], topic: list[str]) -> None:
     assert command(*topic) == 0
     assert "Usage: stackproof" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("group", [[], ["claims"], ["policy"], ["recordings"], ["stack"], ["trace"]])
+def test_a_list_of_commands_cuts_no_sentence_off(
+    command: Command, capsys: pytest.CaptureFixture[str], group: list[str]
+) -> None:
+    assert command(*group, "--help", COLUMNS="80") == 0
+    listed = capsys.readouterr().out.partition("Commands:")[2]
+    assert listed
+    assert "..." not in listed
