@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -20,6 +21,7 @@ from stackproof import release
 from stackproof.checks import benchmark
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence.benchmark import BenchmarkFacts, BenchmarkLine
+from stackproof.evidence.gather import gather
 from stackproof.evidence.machine import Machine
 from stackproof.evidence.outcomes import Outcome
 from stackproof.plan import Plan
@@ -29,7 +31,7 @@ from stackproof.run.steps import Steps
 from stackproof.verdict import expected
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.records import Verdict
-from stackproof.verdict.weigh import weigh
+from stackproof.verdict.weigh import weigh, weigh_evidence
 
 
 class Cells:
@@ -293,3 +295,15 @@ def test_a_signal_while_the_verdict_is_made_leaves_it_whole(
     run_dir = cells.plans[0].run_dir
     assert json.loads((run_dir / "verdict.json").read_text())["verdict"] == "PASS"
     assert (run_dir / "verdict.html").is_file()
+
+
+def test_a_copy_of_a_run_with_claims_counts_once(claimed: Project, cells: Cells, tmp_path: Path) -> None:
+    assert release.verify(claimed.folder, environ=os.environ, today=TODAY) == ExitCode.PASS
+    run_dir = cells.plans[0].run_dir
+    copy = tmp_path / "copy"
+    shutil.copytree(run_dir, copy)
+    verdict = weigh_evidence(claimed.folder, gather([run_dir, copy]), environ={}, today=TODAY)
+    assert verdict.exit_code == ExitCode.PASS, [each.summary for each in verdict.rules]
+    (copy / "checks/claims/observations.jsonl").write_text("")
+    verdict = weigh_evidence(claimed.folder, gather([run_dir, copy]), environ={}, today=TODAY)
+    assert verdict.exit_code == ExitCode.NOT_PROVEN
