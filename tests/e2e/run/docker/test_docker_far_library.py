@@ -17,6 +17,7 @@ from tests.e2e.run.docker.neighbours import SERVICE, Beside, PlaceOf
 
 from stackproof import catalog
 from stackproof.errors import DockerError
+from stackproof.evidence import testlog
 from stackproof.stack import contained_tests, wheelhouse
 from stackproof.stack import engine as engines
 from stackproof.stack.contained_tests import TestsInside
@@ -190,6 +191,16 @@ def test_what_passed_is_recorded_and_replays_and_what_is_not_asked_for_again_goe
     missed = project.run(*given)
     assert missed.code == 6, missed.output
     assert "had no recording" in missed.output
+
+
+@pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_a_session_that_dies_in_there_names_the_test(project: Project, toy: str, end: str) -> None:
+    project.tests(f"import os, signal\ndef test_one(): pass\ndef test_two(): {end}\n", "test_it.py")
+    done = project.run("--stack-config", toy, "--inference-mode", "record")
+    assert done.code == 1, done.output
+    assert "inside of tests/integration/base/test_it.py::test_two: 1 of 2 tests have a result" in done.output
+    log = testlog.read(project.cell_dir() / "tests.jsonl")
+    assert log.running == ("tests/integration/base/test_it.py::test_two",)
 
 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
