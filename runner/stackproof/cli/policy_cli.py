@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -16,13 +16,12 @@ from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import git
 from stackproof.evidence.gather import gather
-from stackproof.evidence.read import Evidence
 from stackproof.plan import RUNS
 from stackproof.recorder import redact
 from stackproof.release import secrets_of, show
 from stackproof.verdict import accepted, compared, expected, render, update
 from stackproof.verdict.check import check, seen
-from stackproof.verdict.compared import Compared
+from stackproof.verdict.compared import Compared, Results
 from stackproof.verdict.concealing import conceal_verdict
 from stackproof.verdict.explain import explain
 from stackproof.verdict.policy import PATH, load
@@ -123,7 +122,7 @@ def verdict(around: Surroundings, runs: tuple[str, ...], as_json: bool, compared
     weighed = conceal_verdict(
         weigh_evidence(around.project, evidence, environ=around.environ, today=datetime.now(UTC).date()), secrets
     )
-    found = _changes(around.project, folders[0], evidence, compared_with)
+    found = _changes(around.project, folders, compared.results_of(evidence, weighed), compared_with)
     if as_json:
         changes = None if found is None else redact.conceal(compared.as_json(found), secrets)
         content = {**render.to_json(weighed), "compared": changes}
@@ -135,16 +134,16 @@ def verdict(around: Surroundings, runs: tuple[str, ...], as_json: bool, compared
     return weighed.exit_code
 
 
-def _changes(project: Path, folder: Path, evidence: Evidence, named: str | None) -> Compared | None:
+def _changes(project: Path, folders: Sequence[Path], now: Results, named: str | None) -> Compared | None:
     """What changed since the run or file of that name, or since the newest run before; UsageError for no verdict."""
     if named is None:
-        earlier = compared.newest_before(folder)
+        earlier = compared.newest_before(*folders)
     else:
         file = project / named
         earlier = file if file.is_file() else run_folder(project, named)
     if earlier is None:
         return None
-    return compared.compare(compared.results_of(evidence), compared.read(earlier))
+    return compared.compare(now, compared.read(earlier))
 
 
 def run_folder(project: Path, named: str | None) -> Path:

@@ -1,11 +1,11 @@
-"""What changed since an earlier run: tests that fail now, are fixed, gone, new or skipped; benchmarks line by line.
+"""What changed since an earlier run: verdict, rules, benchmarks; tests that fail now, are fixed, gone, new or skipped.
 
 How long single tests took is not compared: one time has no noise that a change could be beyond of. Benchmarks have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from stackproof.evidence.benchmark import BenchmarkFacts
 from stackproof.evidence.benchmark_changes import BenchmarkChanges, ChangeKind
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import Evidence
+from stackproof.verdict.records import Verdict
+from stackproof.verdict.render import SCHEMA
 from stackproof.verdict.tests_of import tests_of
 
 FILE = "verdict.json"
@@ -25,20 +27,29 @@ _SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Results:
-    """What a later run is compared with. tests: by cell and name."""
+    """What a later run is compared with. tests: by cell and name. state, rules: of the verdict and of each of its rules
+    by title; none where nobody weighed the run.
+    """
 
     run_id: str | None = None
     commit: str | None = None
+    state: str | None = None
+    rules: Mapping[str, str] = field(default_factory=dict)
     tests: Mapping[str, Mapping[str, Outcome]] = field(default_factory=dict)
     benchmark: BenchmarkFacts | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """The changes, each test as `name in cell`. cells: those that only one of the two runs has, and nothing more."""
+    """The changes, each test as `name in cell`. cells: those that only one of the two runs has, and nothing more.
+
+    verdict, rules: what is in another state, and the rules that only one of the two verdicts has, as sentences.
+    """
 
     run_id: str | None
     commit: str | None
+    verdict: str | None = None
+    rules: tuple[str, ...] = ()
     newly_failing: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     newly_skipped: tuple[str, ...] = ()
@@ -62,11 +73,13 @@ class Compared:
         return tuple(change.words() for change in changes if change.kind is kind)
 
 
-def results_of(evidence: Evidence) -> Results:
-    """What there is to compare in evidence."""
+def results_of(evidence: Evidence, verdict: Verdict | None = None) -> Results:
+    """What there is to compare in evidence, and in the verdict over it."""
     return Results(
         run_id=evidence.manifest.run_id,
         commit=evidence.manifest.commit,
+        state=None if verdict is None else verdict.state.value,
+        rules={} if verdict is None else {rule.title: rule.state.value for rule in verdict.rules},
         tests={
             name: {fact.name: fact.outcome for fact in tests_of(cell).facts} for name, cell in evidence.cells.items()
         },
@@ -89,16 +102,24 @@ def to_json(results: Results) -> dict[str, Any]:
 
 def read(path: Path) -> Results:
     """What `verdict.json` of an earlier run has, or the evidence of its folder; UsageError when it is neither."""
+    hint = "a verdict.json, or a run by its id or folder"
+    data = jsonfile.read(path / FILE if path.is_dir() else path)
+    if data is not None and _usable(data):
+        return _of_verdict(data)
     if path.is_dir():
-        data = jsonfile.read(path / FILE)
-        return results_of(gather.gather([path])) if data is None or SECTION not in data else _of_verdict(data)
-    data = jsonfile.read(path)
-    if data is None or data.get("kind") != "verdict" or SECTION not in data:
-        raise UsageError(
-            f"{path.name} is no verdict that names its tests",
-            hint="a verdict.json, or a run by its id or folder",
-        )
-    return _of_verdict(data)
+        evidence = gather.gather([path])
+        if evidence.manifest.run_id is None and not evidence.cells:
+            raise UsageError(f"{path.name} holds no run", hint=hint)
+        return results_of(evidence)
+    if data is not None and data.get("kind") == "verdict" and data.get("schema", SCHEMA) != SCHEMA:
+        raise UsageError(f"{path.name} is a verdict of schema {data['schema']}, and this version reads {SCHEMA}")
+    raise UsageError(f"{path.name} is no verdict that names its tests", hint=hint)
+
+
+def _usable(data: Mapping[str, Any]) -> bool:
+    """Whether a verdict that was read is of our schema and names its tests."""
+    tests = jsonfile.table(data, SECTION).get("tests")
+    return data.get("kind") == "verdict" and data.get("schema", SCHEMA) == SCHEMA and isinstance(tests, dict)
 
 
 def _of_verdict(data: Mapping[str, Any]) -> Results:
@@ -110,24 +131,34 @@ def _of_verdict(data: Mapping[str, Any]) -> Results:
             names = jsonfile.strings(by, outcome.value) if isinstance(by, dict) else ()
             found.update(dict.fromkeys(names, outcome))
     measured = jsonfile.table(section, "benchmark")
+    listed = data.get("rules")
+    rules = [rule for rule in listed if isinstance(rule, dict)] if isinstance(listed, list) else []
     return Results(
         run_id=jsonfile.text(data, "run_id"),
         commit=jsonfile.text(data, "commit"),
+        state=jsonfile.text(data, "verdict"),
+        rules={str(rule.get("title")): str(rule.get("state")) for rule in rules},
         tests=tests,
         benchmark=benchmark.of_json(measured) if measured else None,
     )
 
 
-def newest_before(run_dir: Path) -> Path | None:
-    """The verdict of the newest other run beside this one that was written before it; None where there is none."""
+def newest_before(run_dir: Path, *beside: Path) -> Path | None:
+    """The verdict of the newest other run beside this one that was written before it; None where there is none.
+
+    beside: folders that are weighed together with this one.
+    """
+    weighed = {path.resolve() for path in (run_dir, *beside)}
     try:
         mine = (run_dir / "manifest.json").stat().st_mtime
         others = [
-            path for path in run_dir.parent.glob(f"*/{FILE}") if path.parent != run_dir and path.stat().st_mtime < mine
+            path
+            for path in run_dir.parent.glob(f"*/{FILE}")
+            if path.parent.resolve() not in weighed and path.stat().st_mtime < mine
         ]
     except OSError:
         return None
-    named = [path for path in others if SECTION in (jsonfile.read(path) or {})]
+    named = [path for path in others if _usable(jsonfile.read(path) or {})]
     return max(named, key=lambda path: path.stat().st_mtime, default=None)
 
 
@@ -143,6 +174,8 @@ def compare(now: Results, then: Results) -> Compared:
     return Compared(
         run_id=then.run_id,
         commit=then.commit,
+        verdict=_turned(now.state, then.state),
+        rules=tuple(_rules(now.rules, then.rules)),
         newly_failing=tuple(changes["failing"]),
         fixed=tuple(changes["fixed"]),
         newly_skipped=tuple(changes["skipped"]),
@@ -154,6 +187,22 @@ def compare(now: Results, then: Results) -> Compared:
         ),
         benchmarks=measured,
     )
+
+
+def _turned(now: str | None, before: str | None) -> str | None:
+    return f"{now} now, {before} before" if now and before and now != before else None
+
+
+def _rules(now: Mapping[str, str], then: Mapping[str, str]) -> Iterator[str]:
+    """Nothing where one of the two runs was not weighed."""
+    if not now or not then:
+        return
+    for title, state in now.items():
+        if title not in then:
+            yield f"{title}: {state} now, not asked for before"
+        elif turned := _turned(state, then[title]):
+            yield f"{title}: {turned}"
+    yield from (f"{title}: not asked for now, {then[title]} before" for title in sorted(then.keys() - now.keys()))
 
 
 def _changes(now: Mapping[str, Outcome], then: Mapping[str, Outcome]) -> Iterable[tuple[str, str]]:
@@ -176,6 +225,8 @@ def as_json(compared: Compared) -> dict[str, Any]:
     found = compared.benchmarks
     return {
         "with": {"run_id": compared.run_id, "commit": compared.commit},
+        "verdict": compared.verdict,
+        "rules": list(compared.rules),
         "newly_failing": list(compared.newly_failing),
         "fixed": list(compared.fixed),
         "newly_skipped": list(compared.newly_skipped),
@@ -201,9 +252,15 @@ def lines(compared: Compared) -> list[str]:
         "slower": compared.slower,
         "faster": compared.faster,
     }
-    numbers = ", ".join(f"{len(found)} {word}" for word, found in parts.items() if found)
+    changed = len(compared.rules)
+    numbers = [f"{len(found)} {word}" for word, found in parts.items() if found]
+    numbers += [f"{changed} rule{'' if changed == 1 else 's'} changed"] if changed else []
+    numbers = numbers or ["no test or benchmark changed"]
+    numbers = [compared.verdict, *numbers] if compared.verdict is not None else numbers
     commit = f" (commit {compared.commit[:7]})" if compared.commit else ""
-    told = [f"Compared with run {compared.run_id or 'unknown'}{commit}: {numbers or 'no test or benchmark changed'}"]
+    told = [f"Compared with run {compared.run_id or 'unknown'}{commit}: {', '.join(numbers)}"]
+    told += [f"  {each}" for each in compared.rules[:_SHOWN]]
+    told += [f"  … and {changed - _SHOWN} more rules"] if changed > _SHOWN else []
     for word, found in parts.items():
         if word != "added":
             told += [f"  {word}: {each}" for each in found[:_SHOWN]]

@@ -69,7 +69,7 @@ def write(
     found = evidence.read(run_dir)
     tests = concealing.conceal_rows(rows(found, waivers, _day(verdict)), hidden)
     missed = redact.conceal(misses_of(run_dir, found.cells), hidden)
-    results, earlier = compared.results_of(found), compared.newest_before(run_dir)
+    results, earlier = compared.results_of(found, verdict), compared.newest_before(run_dir)
     changes = None if earlier is None else compared.compare(results, compared.read(earlier))
     published = Publication(
         run_dir=run_dir,

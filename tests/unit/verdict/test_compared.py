@@ -148,3 +148,53 @@ def test_a_run_that_does_not_exist_is_a_usage_error(project: Project) -> None:
     run = project.good_run()
     arguments = ["verdict", run.run_id, "--compared-with", "nothing"]
     assert main(arguments, environ={}, project=project.folder) == errors.ExitCode.USAGE
+
+
+def test_a_verdict_and_rules_in_another_state_are_told() -> None:
+    rules = {"source": "PASS", "claim cut": "PASS", "claim gone": "PASS"}
+    then = replace(results({}), state="PASS", rules=rules)
+    now = replace(results({}), state="FAIL", rules={"source": "PASS", "claim cut": "FAIL", "claim new": "PASS"})
+    assert compared.lines(compare(now, then)) == [
+        "Compared with run abc123 (commit fffffff): FAIL now, PASS before, 3 rules changed",
+        "  claim cut: FAIL now, PASS before",
+        "  claim new: PASS now, not asked for before",
+        "  claim gone: not asked for now, PASS before",
+    ]
+    assert compared.as_json(compare(now, then))["verdict"] == "FAIL now, PASS before"
+    assert compare(now, results({})).rules == ()
+
+
+def test_a_rule_that_turns_is_said_of_the_run_before(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    first = project.good_run()
+    publish.write(first.folder, first.verdict())
+    second = project.run()
+    second.cell("library:reference")
+    second.cell("server:reference")
+    second.checks(ratio=2.0)
+    second.finish()
+    assert main(["verdict", second.run_id], environ={}, project=project.folder) == 1
+    shown = capsys.readouterr().out
+    assert "FAIL now, PASS before, 1 slower, 1 rule changed\n  benchmark turns: FAIL now, PASS before\n" in shown
+
+
+def test_a_verdict_of_another_schema_is_a_usage_error_and_never_the_run_before(project: Project) -> None:
+    first = project.good_run()
+    publish.write(first.folder, first.verdict())
+    path = first.folder / "verdict.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 9}))
+    with pytest.raises(errors.UsageError, match="is a verdict of schema 9, and this version reads 1"):
+        compared.read(path)
+    assert compared.newest_before(project.good_run().folder) is None
+
+
+def test_a_folder_that_holds_no_run_is_a_usage_error(project: Project) -> None:
+    with pytest.raises(errors.UsageError, match="ci holds no run"):
+        compared.read(project.folder / "ci")
+
+
+def test_a_run_is_not_compared_with_one_that_is_weighed_beside_it(project: Project) -> None:
+    first = project.good_run()
+    publish.write(first.folder, first.verdict())
+    second = project.good_run()
+    assert compared.newest_before(second.folder) == first.folder / "verdict.json"
+    assert compared.newest_before(second.folder, first.folder) is None
