@@ -8,7 +8,7 @@ from stackproof.errors import ExitCode, MissingProgramError, NoEngineError
 from stackproof.evidence.manifest import Damage
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellError, CellFacts, Evidence
-from stackproof.verdict.current import Current, short
+from stackproof.verdict.current import Current, one, short
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.policy import CellPolicy, Policy, Required, SourceRule
 from stackproof.verdict.records import Finding, Rule, failed, not_proven, remark
@@ -161,7 +161,7 @@ def _belongs(
 def belongs_to_source(commit: str | None, dirty: bool, policy: Policy, current: Current) -> Iterator[Finding]:
     """Whether evidence is of this commit, and of nothing but this commit where the policy says so."""
     if commit != current.commit:
-        yield not_proven(f"its evidence is of commit {short(commit)}, this is {short(current.commit)}")
+        yield not_proven(f"its evidence is of {one(commit)}, this is {short(current.commit)}")
     elif dirty and policy.source is SourceRule.COMMITTED:
         yield not_proven("its evidence was made with changes that are not committed")
 

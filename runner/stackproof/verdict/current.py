@@ -36,6 +36,11 @@ class Current:
     accepted_types: Mapping[Accepted, int] = field(default_factory=dict)
 
 
+def one(commit: str | None) -> str:
+    """What evidence is of: a commit, or none that all of it shares."""
+    return f"commit {short(commit)}" if commit else "no single commit"
+
+
 def short(commit: str | None) -> str:
     """A commit as people read it."""
     return commit[:7] if commit else "no commit"

@@ -12,7 +12,7 @@ from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.evidence.recordings import RecordingFacts
 from stackproof.verdict.cell_rule import damage_words
-from stackproof.verdict.current import Current, short
+from stackproof.verdict.current import Current, one, short
 from stackproof.verdict.policy import Policy, RecordingsPolicy, SealedRule, SourceRule
 from stackproof.verdict.recordings_limits import stale, unnormalised
 from stackproof.verdict.records import Finding, Rule, failed, not_proven, remark
@@ -33,7 +33,7 @@ def source_rule(policy: Policy, evidence: Evidence, current: Current) -> Rule:
     if manifest.run_id is not None:
         if manifest.commit != current.commit:
             findings.append(
-                not_proven(f"the run is of commit {short(manifest.commit)}, this is {short(current.commit)}")
+                not_proven(f"the run is of {one(manifest.commit)}, this is {short(current.commit)}")
             )
         if manifest.dirty and not current.dirty:
             findings.append(say("the run was made with changes that were not committed"))

@@ -139,3 +139,12 @@ def test_folders_of_one_name_are_told_apart_by_the_one_above(project: Project, t
     found = gather([tmp_path / "linux/run", tmp_path / "mac/run"])
     assert f"cells/{LIBRARY} is the same in linux/run and mac/run and counts once" in found.notes
     assert len(found.manifest.files) == 2 * len(gather([run.folder]).manifest.files)
+
+
+def test_runs_of_two_commits_are_said_to_be_of_no_single_one(project: Project) -> None:
+    first = project.good_run()
+    project.commit()
+    found = together(project, first, project.good_run())
+    assert found.state is State.NOT_PROVEN
+    assert texts(found, "source")[0].startswith("the run is of no single commit, this is ")
+    assert any(text.startswith("its evidence is of no single commit, ") for text in texts(found, f"cell:{LIBRARY}"))
