@@ -32,9 +32,7 @@ def source_rule(policy: Policy, evidence: Evidence, current: Current) -> Rule:
     manifest = evidence.manifest
     if manifest.run_id is not None:
         if manifest.commit != current.commit:
-            findings.append(
-                not_proven(f"the run is of {one(manifest.commit)}, this is {short(current.commit)}")
-            )
+            findings.append(not_proven(f"the run is of {one(manifest.commit)}, this is {short(current.commit)}"))
         if manifest.dirty and not current.dirty:
             findings.append(say("the run was made with changes that were not committed"))
         if manifest.policy != current.policy:
