@@ -43,6 +43,8 @@ def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> i
     gates = {each.name: each.gate for each in listed}
     for text in lines(facts, gates):
         console.out(text)
+    for name in sorted(gates.keys() - facts.lines.keys()) if facts.lines else ():
+        console.out(f"? benchmark {name}  not proven: nothing of that name was measured, but {', '.join(facts.lines)}")
     if baseline is not None:
         for text in compared(facts, baseline):
             console.out(f"  {text}")

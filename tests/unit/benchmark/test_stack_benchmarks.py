@@ -65,6 +65,16 @@ def test_the_policy_gates_it_like_any_other(project: Path, gate: str, code: Exit
     assert benchmark.run(project, []) == code
 
 
+def test_a_name_that_nothing_measures_is_told_beside_what_was_measured(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "ci").mkdir()
+    (project / "ci/release.yaml").write_text(POLICY.replace("GATE", "1.30").replace("shop:turns", "shop:turn"))
+    assert benchmark.run(project, []) == ExitCode.NOT_PROVEN
+    told = "? benchmark shop:turn  not proven: nothing of that name was measured, but shop:turns\n"
+    assert told in capsys.readouterr().out
+
+
 def test_only_what_is_asked_for_is_run(project: Path) -> None:
     stacks = stack_benchmarks.of_project(project)
     assert list(stacks) == ["shop"]
