@@ -81,7 +81,7 @@ class NotProvenError(StackproofError):
     exit_code = ExitCode.NOT_PROVEN
 
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOTDIR})
 _NO_RIGHT = frozenset({errno.EACCES, errno.EPERM})
 
 

@@ -109,7 +109,8 @@ def write(run_dir: Path, *, run_id: str, project: Path, source: git.SourceState 
 def verify(run_dir: Path) -> ManifestFacts:
     """Compare a run folder with its manifest: files that are missing, changed, or there without being listed."""
     data = jsonfile.read(run_dir / NAME)
-    if data is None or data.get("schema") != SCHEMA or not isinstance(data.get("files"), dict):
+    whole = data is not None and isinstance(data.get("files"), dict) and isinstance(data.get("run_id"), str)
+    if data is None or not whole or data.get("schema") != SCHEMA:
         return ManifestFacts(damage=(Damage(kind=DamageKind.NO_MANIFEST, path=NAME),))
     files = {name: facts for name, facts in data["files"].items() if isinstance(facts, dict)}
     return ManifestFacts(
@@ -126,11 +127,11 @@ def verify(run_dir: Path) -> ManifestFacts:
 def _damage(run_dir: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[Damage]:
     for name, facts in sorted(files.items()):
         path = run_dir / name
-        # A manifest that points outside its own folder is not believed.
-        inside = path.resolve().is_relative_to(run_dir.resolve())
         try:
+            # A manifest that points outside its own folder is not believed.
+            inside = path.resolve().is_relative_to(run_dir.resolve())
             same = inside and digests.file(path) == facts.get("sha256")
-        except OSError:
+        except (OSError, ValueError):  # no name can have a zero byte
             yield Damage(kind=DamageKind.MISSING, path=name)
             continue
         if not same:

@@ -164,9 +164,10 @@ def test_fault_of_our_own_is_one_line_and_a_file(
     ("error", "said"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), "a file of this run cannot be written: No space left"),
+        (OSError(errno.ENOTDIR, "Not a directory", "runs/1"), "runs/1 cannot be written: Not a directory"),
         (PermissionError(errno.EACCES, "Permission denied", "/p/.stackproof"), "/p/.stackproof may not be read or"),
     ],
-    ids=["full disk", "no permission"],
+    ids=["full disk", "a file in the place of a folder", "no permission"],
 )
 def test_a_disk_that_refuses_is_named_in_one_sentence(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: OSError, said: str

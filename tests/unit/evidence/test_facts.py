@@ -164,6 +164,6 @@ def test_a_manifest_that_points_outside_its_folder_is_not_believed(tmp_path: Pat
     outside = tmp_path / "outside"
     outside.write_text("x")
     run_dir = tmp_path / "run"
-    content = {"schema": 1, "files": {"../outside": {"sha256": digests.file(outside)}}}
+    content = {"schema": 1, "run_id": "r", "files": {"../outside": {"sha256": digests.file(outside)}}}
     jsonfile.write(run_dir / "manifest.json", content)
     assert [damage.kind for damage in manifest.verify(run_dir).damage] == [DamageKind.CHANGED]

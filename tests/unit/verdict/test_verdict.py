@@ -373,7 +373,10 @@ def test_what_a_machine_has_not_is_no_fault_of_the_stack(project: Project, kind:
     assert "needs what is not here" in rule(verdict, LIBRARY).summary
 
 
-@pytest.mark.parametrize(("kind", "ran"), [("BuildFailedError", False), ("DockerError", True), ("NoEngineError", True)])
+@pytest.mark.parametrize(
+    ("kind", "ran"),
+    [("BuildFailedError", False), ("DockerError", False), ("DockerError", True), ("NoEngineError", True)],
+)
 def test_what_goes_wrong_with_an_engine_that_answers_is_no_absence(project: Project, kind: str, ran: bool) -> None:
     text = POLICY.replace('stack: "library:reference"', 'stack: "library:reference", required: where-available')
     project.write("ci/release.yaml", text)
@@ -626,3 +629,21 @@ def test_a_cell_with_injected_faults_proves_nothing(project: Project) -> None:
     assert rule(verdict, LIBRARY).summary == (
         "not proven: faults were injected into the answers of every test: slow-first-byte:0.01"
     )
+
+
+@pytest.mark.parametrize("run_id", [None, {}, 7])
+def test_a_manifest_that_does_not_say_its_run_is_none(project: Project, run_id: object) -> None:
+    run = project.good_run()
+    path = run.folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "run_id": run_id}))
+    verdict = run.verdict()
+    assert verdict.exit_code == ExitCode.NOT_PROVEN
+    assert rule(verdict, "evidence").summary.startswith("not proven: the run has no manifest that can be read")
+
+
+def test_a_name_in_the_manifest_that_no_file_can_have_is_missing(project: Project) -> None:
+    run = project.good_run()
+    path = run.folder / "manifest.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "files": {**content["files"], "a\0b": {"sha256": "0" * 64}}}))
+    assert "is listed in the manifest and gone" in rule(run.verdict(), "evidence").summary
