@@ -60,7 +60,8 @@ def _below(rule: Rule) -> Iterator[str]:
     if len(wanted) > _SHOWN:
         yield f"… and {len(wanted) - _SHOWN} more in verdict.md"
     if rule.state is State.NOT_PROVEN and not rule.blocking:
-        yield "wanted where available: said, and not counted"
+        why = "wanted where available" if rule.part_of is None else "not required here"
+        yield f"{why}: said, and not counted"
 
 
 def _when(verdict: Verdict) -> str:

@@ -325,3 +325,4 @@ def test_a_claim_that_is_not_required_is_said_and_does_not_count(claimed: Projec
     verdict = weighed(claimed, observed={FULL: None}, environ={"CI": "1"})
     assert verdict.state is State.PASS
     assert rule(verdict, "claim:full").state is State.NOT_PROVEN
+    assert "      not required here: said, and not counted" in terminal.lines(verdict, "run")
