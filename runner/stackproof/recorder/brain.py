@@ -155,9 +155,10 @@ class Brain:
             return self._replay(call, ordinal, *found)
         if self.settings.mode is Mode.RECORD_IF_MISSING:
             return self._record(call, ordinal)
+        lender = None if self._injector is None else self._injector.lender_of(call)
         explained = miss.explain(
             form=call.form,
-            scope=call.scope,
+            scope=lender or call.scope,
             identity=call.identity,
             ordinal=ordinal,
             store=self.store,

@@ -292,3 +292,22 @@ def test_both():
     assert done.code == 1
     assert "During handling" not in done.out
     assert done.has("test_it.py::test_a is in another folder", "not of test_a and test_b", "2 errors")
+
+
+@STACKS
+def test_a_miss_names_the_test_whose_answers_were_looked_for(project: Project, stack: str) -> None:
+    marked = """
+@pytest.mark.fault("cut:2", of="test_streem")
+def test_lost(http_client):
+    stream(http_client)
+"""
+    project.test(RECORDED + marked)
+    assert project.pytest("record", "tests/integration", stack=stack).code == 0
+    done = project.pytest("replay", "tests/integration", stack=stack)
+    assert done.code == 1
+    assert done.has(
+        "nothing is recorded for tests/integration/test_it.py::test_streem",
+        "the same request is recorded for tests/integration/test_it.py::test_stream",
+        "--pattern test_streem",
+    )
+    assert "--pattern test_lost" not in done.out

@@ -48,6 +48,13 @@ class Injector:
                 self._plans[owner.name] = known
         return known
 
+    def lender_of(self, call: Call) -> Scope | None:
+        """Whose recordings a call was looked for in, where that is another test than the one that made it."""
+        if call.identity.scope == call.scope.digest:
+            return None
+        of = self._plan_of(call.scope).of
+        return None if of is None else Scope(name=of, test_id=of)
+
     def answer(self, call: Call, recorded: Callable[[Call], Decision]) -> Decision:
         """The decision about a call; `recorded` gives the one without any fault."""
         if call.scope.test_id is None or call.scope.name != call.scope.test_id:
