@@ -15,7 +15,8 @@ def lines(verdict: Verdict, run_dir: str, page: str | None = None) -> list[str]:
     """All lines; `run_dir` is named as the place of the evidence, and `page` as that of everything on one page."""
     width = max((len(rule.title) for rule in verdict.shown), default=0)
     dirty = " with changes" if verdict.dirty else ""
-    head = [f"RELEASE VERDICT  {verdict.state.value}", f"commit {short(verdict.commit)}{dirty}{_when(verdict)}"]
+    commit = f"commit {short(verdict.commit)}" if verdict.commit else "no commit"
+    head = [f"RELEASE VERDICT  {verdict.state.value}", f"{commit}{dirty}{_when(verdict)}"]
     result = ["     ".join(head)]
     for rule in verdict.shown:
         result.append(f"  {mark(rule)} {rule.title.ljust(width)}  {rule.summary}".rstrip())

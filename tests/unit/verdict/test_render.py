@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,11 @@ VERDICT = Verdict(
     stopped="2026-12-01T10:22:41.000+00:00",
     as_of="2026-12-01",
 )
+
+
+def test_a_project_without_a_commit_is_told_so_once() -> None:
+    first = terminal.lines(replace(VERDICT, commit=None), "run")[0]
+    assert first == "RELEASE VERDICT  FAIL     no commit, 2026-12-01 10:22, 2 min 41 s"
 
 
 def test_a_person_sees_a_line_per_rule_and_what_to_run_again() -> None:
