@@ -111,7 +111,7 @@ def test_claims_that_hold_are_one_line_and_each_is_a_rule_with_what_it_excludes(
     assert set(cut.evidence) == {"checks/claims.json", *beside}
     lines = terminal.lines(verdict, "run")
     assert [line.split()[:2] for line in lines if "claim" in line] == [["✓", "claims"], ["?", "claim"]]
-    assert rule(verdict, "claims").good == "2 of 3 hold; the others follow"
+    assert rule(verdict, "claims").good == "their tests ran to the end; 2 of 3 hold, the others follow"
 
 
 def test_what_the_machine_lacks_is_said_and_counts_in_ci(claimed: Project) -> None:
