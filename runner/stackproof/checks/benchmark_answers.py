@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import random
-import threading
-import time
 from base64 import b64encode
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from enum import StrEnum
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from struct import pack
 from typing import assert_never
 
 import httpx2
 import openai
 
+from stackproof.checks import loopback
+
 MODEL = "benchmark"
 EVENTS, FLOATS = 50, 768
 TEXT = "A turn is one request and its whole answer, as a test would make it. "
-_APART = 0.0005  # seconds between the events of a stream, so that each is a chunk of its own, as providers send them
 
 
 class Kind(StrEnum):
@@ -76,18 +73,14 @@ def in_memory(kind: Kind) -> httpx2.Client:
     return openai.DefaultHttpxClient(transport=httpx2.MockTransport(respond))
 
 
-@contextlib.contextmanager
-def server() -> Iterator[str]:
+def server() -> AbstractContextManager[str]:
     """A provider on a free port of the loopback interface, gone at the end of the block; its base URL."""
-    http = _Server(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=http.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{http.server_port}/v1"
-    finally:
-        http.shutdown()
-        http.server_close()
-        thread.join(timeout=5)
+    return loopback.provider(_answer)
+
+
+def _answer(path: str, body: bytes) -> tuple[str, list[bytes]]:
+    kind = _kind_of(path, json.loads(body))
+    return content_type(kind), chunks(kind)
 
 
 def _chat() -> bytes:
@@ -119,33 +112,6 @@ def _embedding(value: list[float] | str) -> bytes:
     item = {"object": "embedding", "index": 0, "embedding": value}
     usage = {"prompt_tokens": 5, "total_tokens": 5}
     return json.dumps({"object": "list", "model": MODEL, "data": [item], "usage": usage}).encode()
-
-
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: an SDK leaves a stream at its end mark, before the body is over."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        kind = _kind_of(self.path, body)
-        parts = chunks(kind)
-        self.send_response(200)
-        self.send_header("content-type", content_type(kind))
-        self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-        for part in parts:
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
-            if len(parts) > 1:
-                time.sleep(_APART)
-        self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
-        """Say nothing."""
 
 
 def _kind_of(path: str, body: dict[str, object]) -> Kind:

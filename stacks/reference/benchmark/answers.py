@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import threading
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx2
+
+from stackproof.checks import loopback
 
 MODEL = "benchmark"
 TOOL = "get_weather"
 TEXT = " ".join(["It is mild in Paris, with a light wind from the west and no rain before the evening."] * 5)
 STREAM = "text/event-stream"
-_APART = 0.0005  # seconds between events, so that each is a chunk of its own, as providers send them
 
 
 def events(body: bytes) -> tuple[bytes, ...]:
@@ -41,18 +39,9 @@ async def _one_by_one(parts: tuple[bytes, ...]) -> AsyncIterator[bytes]:
         yield part
 
 
-@contextlib.contextmanager
-def provider() -> Iterator[str]:
+def provider() -> AbstractContextManager[str]:
     """A provider on a free port of the loopback interface, gone at the end of the block; its base URL."""
-    server = _Server(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(timeout=5)
+    return loopback.provider(lambda _, body: (STREAM, events(body)))
 
 
 def _calls() -> list[dict[str, object]]:
@@ -97,27 +86,3 @@ def _response(output: list[dict[str, object]]) -> dict[str, object]:
     status = "completed" if output else "in_progress"
     about = {"id": "resp_benchmark", "object": "response", "created_at": 0, "model": MODEL, "status": status}
     return {**about, "output": output, "usage": usage}
-
-
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a caller may leave before the end."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_POST(self) -> None:
-        parts = events(self.rfile.read(int(self.headers["content-length"])))
-        self.send_response(200)
-        self.send_header("content-type", STREAM)
-        self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-        for part in parts:
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
-            time.sleep(_APART)
-        self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
-        """Say nothing."""
