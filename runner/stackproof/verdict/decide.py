@@ -38,7 +38,7 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     rules += [
         recordings_rule(policy.recordings, started, evidence, current.today),
         sealed_rule(policy.sealed, started),
-        flaky_rule(policy.flaky_allowed, tests, claim_tests(evidence)),
+        flaky_rule(policy, tests, claim_tests(evidence)),
     ]
     if (waivers := waivers_rule(policy.waivers, tests, current.today)) is not None:
         rules.append(waivers)

@@ -11,6 +11,7 @@ from stackproof.verdict.expected import CLAIMS, Expectation
 from stackproof.verdict.policy import (
     PATH,
     CellPolicy,
+    FlakyPolicy,
     Policy,
     RecordingsPolicy,
     Required,
@@ -49,7 +50,7 @@ def explain(
         *(Asked(text=text, line=lines.get("typecheck")) for text in _types(policy, accepted_types)),
         *_benchmarks(policy),
         *(Asked(text=text, line=lines.get("claims")) for text in _claims(policy, expectations.get(CLAIMS))),
-        Asked(text=_flaky(policy.flaky_allowed), line=lines.get("flaky")),
+        *(Asked(text=text, line=lines.get("flaky")) for text in _flaky(policy.flaky)),
         *(Asked(text=_waiver(each, today), line=each.line) for each in policy.waivers),
     )
 
@@ -142,8 +143,12 @@ def _claims(policy: Policy, expectation: Expectation | None) -> Iterator[str]:
         yield f"Required are {', '.join(name for name in wanted.claims if name in wanted.required)}."
 
 
-def _flaky(allowed: int) -> str:
-    return f"{_at_most(allowed, 'test passes only when it runs again', 'tests pass only when they run again')}."
+def _flaky(flaky: FlakyPolicy) -> Iterator[str]:
+    words = "test passes only when it runs again", "tests pass only when they run again"
+    rest = " in all other suites together" if flaky.suites else ""
+    yield f"{_at_most(flaky.allowed, *words)}{rest}."
+    for suite, allowed in flaky.suites.items():
+        yield f"In suite {suite}: {_at_most(allowed, *words)[0].lower()}{_at_most(allowed, *words)[1:]}."
 
 
 def _waiver(waiver: Waiver, today: date) -> str:

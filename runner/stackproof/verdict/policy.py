@@ -18,6 +18,7 @@ from stackproof.verdict.policy_records import (
     BenchmarkPolicy,
     CellPolicy,
     ClaimsPolicy,
+    FlakyPolicy,
     Policy,
     RecordingsPolicy,
     Required,
@@ -32,6 +33,7 @@ __all__ = [
     "BenchmarkPolicy",
     "CellPolicy",
     "ClaimsPolicy",
+    "FlakyPolicy",
     "Policy",
     "RecordingsPolicy",
     "Required",
@@ -67,9 +69,6 @@ def load(project: Path) -> Policy:
     ids = [cell.id for cell in cells]
     if doubled := next((each for each in ids if ids.count(each) > 1), None):
         file.fail(f"cell {doubled!r} is listed twice", key="cells")
-    flaky = file.section("flaky", "'flaky'")
-    if flaky is not None:
-        flaky.only("allowed")
     return Policy(
         cells=cells,
         source=_choice(file, "source", SourceRule, SourceRule.COMMITTED),
@@ -78,7 +77,7 @@ def load(project: Path) -> Policy:
         typecheck=_typecheck(file.section("typecheck", "'typecheck'")),
         benchmarks=tuple(_benchmarks(file.section("benchmarks", "'benchmarks'"))),
         claims=_claims(file.section("claims", "'claims'"), project),
-        flaky_allowed=(flaky.integer("allowed", minimum=0) or 0) if flaky is not None else 0,
+        flaky=_flaky(file.section("flaky", "'flaky'"), sorted({cell.suite for cell in cells})),
         waivers=tuple(_waiver(section, ids) for section in _items(file, "waivers", "waiver")),
         lines=dict(file.data.lines),
     )
@@ -93,6 +92,22 @@ def claims_of(project: Path) -> ClaimsPolicy:
             hint="add: claims: {file: tests/faults/claims.yaml, tests: [tests/faults]}",
         )
     return wanted
+
+
+def _flaky(section: Section | None, known: list[str]) -> FlakyPolicy:
+    if section is None:
+        return FlakyPolicy()
+    section.only("allowed", "suites")
+    inner = section.section("suites", "'suites' in 'flaky'")
+    suites = {}
+    for name in inner.data if inner is not None else ():
+        assert inner is not None  # noqa: S101 - it has names
+        if name not in known:
+            inner.fail(
+                f"a flaky budget for suite {name!r}, of which no cell is listed{did_you_mean(name, known)}", key=name
+            )
+        suites[name] = inner.integer(name, minimum=0) or 0
+    return FlakyPolicy(allowed=section.integer("allowed", minimum=0) or 0, suites=suites)
 
 
 def _cell(section: Section) -> CellPolicy:

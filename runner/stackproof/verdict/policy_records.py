@@ -105,6 +105,14 @@ class RecordingsPolicy:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FlakyPolicy:
+    """How many tests may pass only when they run again. suites: budgets of their own; all others share `allowed`."""
+
+    allowed: int = 0
+    suites: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Waiver:
     """A failing test that is known and borne for a while. `expires` is the last day it holds. cell: None is every."""
 
@@ -127,6 +135,6 @@ class Policy:
     typecheck: TypecheckPolicy | None = None
     benchmarks: tuple[BenchmarkPolicy, ...] = ()
     claims: ClaimsPolicy | None = None
-    flaky_allowed: int = 0
+    flaky: FlakyPolicy = FlakyPolicy()
     waivers: tuple[Waiver, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)

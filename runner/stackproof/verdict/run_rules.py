@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import PurePosixPath
 
@@ -176,22 +176,26 @@ def sealed_rule(wanted: SealedRule, cells: Mapping[str, CellFacts]) -> Rule:
     )
 
 
-def flaky_rule(allowed: int, tests: Mapping[str, Tests], of_claims: Tests) -> Rule:
+def flaky_rule(policy: Policy, tests: Mapping[str, Tests], of_claims: Tests) -> Rule:
     """Tests that passed only when they ran again. tests: by cell. of_claims: those that serve claims."""
-    flaky = [
-        f"{fact.name} in {cell}"
-        for cell, found in {**tests, "claims": of_claims}.items()
-        for fact in found.facts.others
-        if fact.outcome is Outcome.FLAKY
+    suites = {cell.id: cell.suite for cell in policy.cells}
+    budgets = {"": policy.flaky.allowed, **policy.flaky.suites}
+    wavered: dict[str, list[str]] = {budget: [] for budget in budgets}
+    for cell, found in {**tests, "claims": of_claims}.items():
+        budget = suites.get(cell, "")
+        for fact in found.facts.others:
+            if fact.outcome is Outcome.FLAKY:
+                wavered[budget if budget in budgets else ""].append(f"{fact.name} in {cell}")
+    findings = [
+        failed(_wavered(budget, texts, budgets[budget]))
+        for budget, texts in wavered.items()
+        if len(texts) > budgets[budget]
     ]
-    findings = [remark(text) for text in flaky]
-    if len(flaky) > allowed:
-        findings = [failed(f"{len(flaky)} of {allowed} allowed: {', '.join(flaky)}")]
     return Rule(
         id="flaky",
         title="flaky",
-        good=f"{len(flaky)} of {allowed} allowed" + (f": {', '.join(flaky)}" if flaky else ""),
-        findings=tuple(findings),
+        good="; ".join(_wavered(budget, texts, budgets[budget]) for budget, texts in wavered.items()),
+        findings=tuple(findings or (remark(text) for texts in wavered.values() for text in texts)),
         proves="how many tests passed only when they ran again",
         excludes="tests that would waver in another run",
         evidence=(
@@ -200,3 +204,8 @@ def flaky_rule(allowed: int, tests: Mapping[str, Tests], of_claims: Tests) -> Ru
         ),
         again=AGAIN,
     )
+
+
+def _wavered(suite: str, texts: Sequence[str], allowed: int) -> str:
+    where = f"suite {suite}: " if suite else ""
+    return f"{where}{len(texts)} of {allowed} allowed" + (f": {', '.join(texts)}" if texts else "")

@@ -59,7 +59,7 @@ def test_a_run_is_green_only_when_every_test_ran_and_observed_what_its_claim_say
     green = state(found(outcomes, differing)) is State.PASS
     good = {Outcome.PASSED, Outcome.XPASSED, Outcome.FLAKY}
     flaky = sum(outcome is Outcome.FLAKY for outcome in outcomes.values())
-    assert green == (set(outcomes.values()) <= good and not differing and flaky <= RULES.flaky_allowed)
+    assert green == (set(outcomes.values()) <= good and not differing and flaky <= RULES.flaky.allowed)
 
 
 @given(OUTCOMES, DIFFERING, FILES)

@@ -50,7 +50,7 @@ def test_a_policy_is_read_in_full(tmp_path: Path) -> None:
     assert found.cells[0].id == "base-ollama-docker-reference"
     assert found.cells[0].title == "base × ollama × docker:reference"
     assert found.cells[0].required is Required.WHERE_AVAILABLE
-    assert (found.source, found.sealed, found.flaky_allowed) == (SourceRule.ANY, SealedRule.NAMESPACE, 2)
+    assert (found.source, found.sealed, found.flaky.allowed) == (SourceRule.ANY, SealedRule.NAMESPACE, 2)
     assert (found.recordings.unused, found.recordings.late, found.recordings.not_promoted) == (3, 2, 1)
     assert found.typecheck is not None
     assert (found.typecheck.paths, found.typecheck.every_file, found.typecheck.at_least) == (("a", "b"), False, 2)
@@ -69,6 +69,8 @@ def test_a_policy_is_read_in_full(tmp_path: Path) -> None:
         ("gate: 1.5", "gate: 0.5", "ci/release.yaml:9: benchmark 'turns' needs a 'gate'"),
         ("samples: 30", "samples: 2", "whole number of at least 6"),
         ("allowed: 2", "allowed: -1", "whole number of at least 0"),
+        ("allowed: 2", "suites: {base: -1}", "whole number of at least 0"),
+        ("allowed: 2", "suites: {bsae: 1}", "suite 'bsae', of which no cell is listed, did you mean 'base'?"),
         ("expires: 2026-12-31", "expires: soon", "ci/release.yaml:16: 'expires' in waiver 1 must be a day"),
         ("    owner: team\n", "", "ci/release.yaml:12: waiver 1 lacks 'owner'"),
         ("base-ollama-docker", "base-olama-docker", "did you mean 'base-ollama-docker-reference'"),

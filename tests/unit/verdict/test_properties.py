@@ -28,7 +28,15 @@ from stackproof.verdict import render, terminal
 from stackproof.verdict.current import Current
 from stackproof.verdict.decide import decide
 from stackproof.verdict.expected import Expectation
-from stackproof.verdict.policy import BenchmarkPolicy, CellPolicy, ClaimsPolicy, Policy, TypecheckPolicy, Waiver
+from stackproof.verdict.policy import (
+    BenchmarkPolicy,
+    CellPolicy,
+    ClaimsPolicy,
+    FlakyPolicy,
+    Policy,
+    TypecheckPolicy,
+    Waiver,
+)
 from stackproof.verdict.records import State
 
 COMMIT, POLICY, RUN = "c" * 40, "p" * 64, "abc123"
@@ -133,7 +141,7 @@ RULES = Policy(
     typecheck=TypecheckPolicy(paths=("a",)),
     benchmarks=(BenchmarkPolicy(name="turns", gate=1.2),),
     claims=CLAIMS,
-    flaky_allowed=2,
+    flaky=FlakyPolicy(allowed=2),
     waivers=(WAIVER,),
 )
 NOW = Current(
@@ -282,7 +290,7 @@ def test_a_waiver_that_has_expired_bears_nothing(outcomes: dict[str, Outcome]) -
 @given(RUNS)
 def test_a_stricter_policy_never_helps(outcomes: dict[str, Outcome]) -> None:
     found = evidence(outcomes)
-    stricter = replace(RULES, flaky_allowed=0, waivers=())
+    stricter = replace(RULES, flaky=FlakyPolicy(), waivers=())
     assert state(found, stricter).severity >= state(found).severity
 
 

@@ -485,6 +485,22 @@ def test_flaky_tests_are_a_state_of_their_own_and_have_an_allowance(project: Pro
     assert "1 flaky" in rule(verdict, LIBRARY).summary
 
 
+def test_a_suite_may_have_a_flaky_budget_of_its_own(project: Project) -> None:
+    def verdict(budget: str) -> Verdict:
+        project.write("ci/release.yaml", POLICY + f"flaky: {budget}\n")
+        project.commit()
+        return one_cell(project, lambda run: run.cell("library:reference", {**GOOD, node("test_one"): Outcome.FLAKY}))
+
+    borne = verdict("{allowed: 0, suites: {base: 1}}")
+    assert borne.state is State.PASS
+    assert (
+        rule(borne, "flaky").summary == f"0 of 0 allowed; suite base: 1 of 1 allowed: {node('test_one')} in {LIBRARY}"
+    )
+    too_many = verdict("{allowed: 5, suites: {base: 0}}")
+    assert too_many.exit_code == ExitCode.TESTS
+    assert rule(too_many, "flaky").summary == f"suite base: 1 of 0 allowed: {node('test_one')} in {LIBRARY}"
+
+
 WAIVERS = POLICY + (f'waivers: [{{test: "{node("test_one")}", reason: known, owner: team, expires: 2026-12-01}}]\n')
 
 
