@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-_HERE = Path(__file__).parent
 # What has something in common that takes long to make, or counts what is on the machine: one worker runs all of it
 # (`--dist loadgroup`), beside others with other tests.
 _TOGETHER = (
@@ -28,14 +27,20 @@ _TOGETHER = (
 )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each of them to one worker, where there are workers."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        for name in _TOGETHER:
-            if item.path.is_relative_to(_HERE / name):
-                item.add_marker(pytest.mark.xdist_group(name))
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """Give each of them to one worker. By place, since marks for groups do not get through pytest 9.2's node ids."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):  # type: ignore[misc]
+        """Those with the most tests come first."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            return next((name for name in _TOGETHER if nodeid.startswith(f"tests/{name}")), nodeid)
+
+    return Together(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -110,6 +110,8 @@ def guest_folder(folder: str) -> str:
 
 def _closed(folder: str, names: list[str]) -> list[str]:
     """Compiled modules that another user has left for himself; where they can be read they save a start's time."""
+    if os.path.basename(folder) == "__pycache__":
+        return [name for name in names if not os.access(os.path.join(folder, name), os.R_OK)]
     return [
         name for name in names if name == "__pycache__" and not os.access(os.path.join(folder, name), os.R_OK | os.X_OK)
     ]
