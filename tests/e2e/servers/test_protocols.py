@@ -99,5 +99,6 @@ def test_workers_go_on_where_their_master_was_calling_a_provider_at_the_fork(
         calls = {call["scope"] for call in served.lines("calls")}
     assert len(set(recorded)) == 9
     assert calls == {"stack", _NAME}
-    assert len(marks) >= 3, "the master, and the workers that answered"
+    # One worker may have answered all of them, where it has threads.
+    assert len(marks) >= 2, "the master, and the workers that answered"
     assert sum("server" in mark for mark in marks.values()) == len(marks) - 1
