@@ -23,6 +23,10 @@ def line_of(name: str) -> int:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 16, 64, 1000])
 def test_the_line_is_that_of_the_tag(size: int) -> None:
     reader, data = Reader(), FILE.encode()
+    # Newer ones wait for more where pieces are smaller than a tag, as those of a file never are.
+    at_once = getattr(reader._parser, "SetReparseDeferralEnabled", None)
+    if at_once is not None:
+        at_once(False)
     for _ in reader.feed(data[at : at + size] for at in range(0, len(data), size)):
         pass
     found = {case.name: case.line for case in reader.cases}
