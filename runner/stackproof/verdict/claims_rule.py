@@ -166,7 +166,8 @@ def _claim(each: Claim, wanted: ClaimsPolicy, facts: ClaimFacts | None, tests: T
         proves=each.invariant,
         excludes="; ".join(each.excludes),
         evidence=EVIDENCE,
-        again=None if absent else f"{_AGAIN} -- --claim {each.name}",  # here it would be absent again
+        # What the machine lacks it would lack again; where no test ran, the session's line leads to all of them.
+        again=None if absent or facts is None else f"{_AGAIN} -- --claim {each.name}",
         blocking=each.name in wanted.required and (insist or not absent),
         part_of=CLAIMS,
     )

@@ -213,6 +213,13 @@ def test_a_session_that_does_not_fit_is_not_proven(claimed: Project, options: di
     assert verdict.state is not State.PASS
 
 
+def test_claims_whose_session_never_ran_lead_to_one_command(claimed: Project) -> None:
+    verdict = claimed.good_run().verdict()
+    assert rule(verdict, "claim:full").summary == "not proven: its tests have not run"
+    assert not [command for command in verdict.again if "--claim" in command]
+    assert "nox -s verify_release" in verdict.again
+
+
 def test_a_test_that_holds_when_it_runs_again_takes_nothing_back(claimed: Project) -> None:
     claimed.write("ci/release.yaml", POLICY + SECTION + "flaky: {allowed: 1}\n")
     claimed.commit()
