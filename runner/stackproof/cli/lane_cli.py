@@ -1,0 +1,119 @@
+"""The commands `stackproof lane …` and `stackproof plan --lane`, as click objects that the command line registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from stackproof import console
+from stackproof.cli.cli_words import CommandGroup
+from stackproof.errors import ExitCode
+from stackproof.lanes import ci, covered, read, shown
+from stackproof.lanes.records import Lane, Matrix, Trigger
+from stackproof.suggest import unknown
+from stackproof.verdict import policy
+
+if TYPE_CHECKING:
+    from stackproof.catalog.records import Catalog
+
+_TRIGGERS = click.Choice([trigger.value for trigger in Trigger])
+
+
+class Surroundings(Protocol):
+    """What the command line hands to every command."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The caller's environment."""
+
+    @property
+    def project(self) -> Path:
+        """The project's folder."""
+
+    def catalog(self) -> Catalog:
+        """Everything that can be named."""
+
+
+@click.group("lane", cls=CommandGroup)
+def lane() -> None:
+    """The jobs of CI, from ci/matrix.yaml: list them, show one, run one here."""
+
+
+@lane.command("list")
+@click.option("--trigger", type=_TRIGGERS, help="Those of one trigger.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github-matrix", "gitlab"]),
+    default="text",
+    help="A table, one JSON object, one line for a matrix of GitHub Actions, or a child pipeline for GitLab.",
+)
+@click.pass_obj
+def list_(around: Surroundings, trigger: str | None, form: str) -> int:
+    """List the lanes: when each runs, what it does, what it needs."""
+    lanes = _matrix(around).of(None if trigger is None else Trigger(trigger))
+    match form:
+        case "json":
+            console.out(shown.as_json(lanes))
+        case "github-matrix":
+            console.out(ci.as_github_matrix(lanes))
+        case "gitlab":
+            console.out(ci.as_gitlab(lanes, again=again(around.project)).rstrip())
+        case _:
+            if lanes:
+                console.table(shown.rows(lanes), head=shown.HEAD, environ=around.environ)
+            else:
+                console.out(f"no lane runs at {trigger}")
+    return ExitCode.PASS
+
+
+@lane.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def show(around: Surroundings, name: str, as_json: bool) -> int:
+    """Show one lane in full: its cells and checks, secrets and variables by name, and how to run it here."""
+    found = _lane(around, name)
+    if as_json:
+        console.out(shown.as_json([found]))
+        return ExitCode.PASS
+    for line in shown.lines(found, again(around.project)):
+        console.out(line)
+    return ExitCode.PASS
+
+
+@lane.command("check")
+@click.option("--trigger", "triggers", type=_TRIGGERS, multiple=True, help="Default: pull_request and merge_group.")
+@click.pass_obj
+def check(around: Surroundings, triggers: tuple[str, ...]) -> int:
+    """Name what the release policy asks for and no lane of a trigger does: its verdict could not be a PASS."""
+    matrix, rules = _matrix(around), policy.load(around.project)
+    ends = ExitCode.PASS
+    for trigger in map(Trigger, triggers or (Trigger.PULL_REQUEST, Trigger.MERGE_GROUP)):
+        left_out = covered.missing(matrix, rules, trigger)
+        for part in left_out:
+            console.out(f"no lane of {trigger} runs {part}")
+        if left_out:
+            ends = ExitCode.TESTS
+        else:
+            console.out(f"the lanes of {trigger} hold all that {policy.PATH.as_posix()} asks for")
+    return ends
+
+
+def again(project: Path) -> str:
+    """How a person runs a lane in this project."""
+    return "nox -s lane --" if (project / "noxfile.py").is_file() else "stackproof lane run"
+
+
+def _matrix(around: Surroundings) -> Matrix:
+    return read.load(around.project, known=around.catalog())
+
+
+def _lane(around: Surroundings, name: str) -> Lane:
+    lanes = _matrix(around).lanes
+    if name not in lanes:
+        raise unknown("lane", name, lanes)
+    return lanes[name]

@@ -1,0 +1,40 @@
+"""Checks a schedule: five fields of POSIX cron, as GitHub Actions and GitLab both read them."""
+
+from __future__ import annotations
+
+import re
+
+# (what it is, lowest, highest)
+_FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day of the month", 1, 31), ("month", 1, 12), ("day of the week", 0, 6))
+_PART = re.compile(r"(?:\*|(?P<first>\d{1,2})(?:-(?P<last>\d{1,2}))?)(?:/(?P<step>\d{1,2}))?")
+
+
+def wrong(text: str) -> str | None:
+    """What is wrong with `text`, to put behind it in a sentence; None when nothing is.
+
+    Taken are numbers, lists, ranges, steps and `*`; names (MON) and macros (@daily) are not, since one of the two
+    systems does not know them all. The minute is one odd number: at full and half hours everybody's schedules start,
+    and GitHub drops some of them then.
+    """
+    fields = text.split()
+    if len(fields) != len(_FIELDS):
+        return f"has {len(fields)} field{'' if len(fields) == 1 else 's'}, not 5: minute hour day month weekday"
+    for value, (name, low, high) in zip(fields, _FIELDS, strict=True):
+        if any(not _fits(part, low, high) for part in value.split(",")):
+            return f"has {value!r} for the {name}, which is {low} to {high}, a list, a range, a step, or *"
+    minute = fields[0]
+    if not minute.isdigit() or int(minute) % 2 == 0:
+        return f"has {minute!r} for the minute: choose one odd number, since full and half hours are crowded"
+    return None
+
+
+def _fits(part: str, low: int, high: int) -> bool:
+    found = _PART.fullmatch(part)
+    if found is None:
+        return False
+    first, last, step = (found[name] for name in ("first", "last", "step"))
+    # A step goes over a range; `5/10` means different things to different readers.
+    if step is not None and (int(step) == 0 or (first is not None and last is None)):
+        return False
+    numbers = [int(number) for number in (first, last) if number is not None]
+    return all(low <= number <= high for number in numbers) and numbers == sorted(numbers)

@@ -1,0 +1,109 @@
+"""What `ci/matrix.yaml` says, as frozen records; `lanes.load` reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from stackproof.live.order import SmokeOrder
+from stackproof.recorder.mode import Mode
+from stackproof.verdict.policy_records import CellPolicy
+
+
+class Trigger(StrEnum):
+    """What makes a CI system run a lane, by GitHub's names."""
+
+    PULL_REQUEST = "pull_request"
+    MERGE_GROUP = "merge_group"
+    PUSH = "push"
+    SCHEDULE = "schedule"
+    WORKFLOW_DISPATCH = "workflow_dispatch"
+    RELEASE = "release"
+
+    @property
+    def together(self) -> bool:
+        """Whether all its lanes run for one commit and are weighed as one; by hand or by the clock each runs alone."""
+        return self not in (Trigger.SCHEDULE, Trigger.WORKFLOW_DISPATCH)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether what it runs was reviewed: only then may a lane have secrets."""
+        return self not in (Trigger.PULL_REQUEST, Trigger.MERGE_GROUP)
+
+
+class Check(StrEnum):
+    """What is checked beside the cells, by the names that a release has for its steps; each runs in one lane."""
+
+    CLAIMS = "claims"
+    TYPES = "types"
+    BENCHMARKS = "benchmarks"
+    RECORDINGS = "recordings"
+    FRESHNESS = "freshness"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaneCell:
+    """One cell of a lane. wanted: the release policy asks for it. service: the provider service that it records from.
+
+    line: where in the file.
+    """
+
+    cell: CellPolicy
+    wanted: bool
+    service: str | None = None
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recording:
+    """What a lane records. mode: `record`, or `record-if-missing`, which asks only for what is not there."""
+
+    cells: tuple[LaneCell, ...]
+    mode: Mode = Mode.RECORD_IF_MISSING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lane:
+    """One job. A lane has cells and checks, or a smoke, or a recording, never two of them.
+
+    secrets: names of variables whose values the CI system keeps; variables: others that it has to hand over; env: fixed
+    values, which the caller's environment wins over. environment: GitHub's and GitLab's name for the place that guards
+    the secrets. label: of a pull request, without which the lane does not run for one. schedule: five fields of cron,
+    in UTC. python: the version that it runs on. timeout: minutes. line: where in the file.
+    """
+
+    name: str
+    description: str
+    triggers: tuple[Trigger, ...]
+    cells: tuple[LaneCell, ...] = ()
+    checks: tuple[Check, ...] = ()
+    smoke: SmokeOrder | None = None
+    record: Recording | None = None
+    secrets: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    environment: str | None = None
+    label: str | None = None
+    schedule: str | None = None
+    docker: bool = False
+    node: bool = False
+    python: str = "3.11"
+    timeout: int = 30
+    line: int = field(default=0, compare=False)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What the machine has to have, as the file names it."""
+        return (*(["docker"] if self.docker else []), f"python{self.python}", *(["node"] if self.node else []))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matrix:
+    """The whole file: its lanes by name, in its order."""
+
+    lanes: Mapping[str, Lane]
+
+    def of(self, trigger: Trigger | None) -> tuple[Lane, ...]:
+        """The lanes of one trigger, or all of them."""
+        return tuple(lane for lane in self.lanes.values() if trigger is None or trigger in lane.triggers)
