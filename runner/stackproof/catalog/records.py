@@ -55,6 +55,19 @@ class ModelRole(StrEnum):
     JUDGE = "judge"
 
 
+class Wire(StrEnum):
+    """A protocol that a provider speaks, by which a test says what it asks for."""
+
+    CHAT = "chat"  # OpenAI's Chat Completions, or what a stack translates into them
+    RESPONSES = "responses"  # OpenAI's Responses
+    MESSAGES = "messages"  # Anthropic's Messages
+    EMBEDDINGS = "embeddings"  # OpenAI's
+    RERANK = "rerank"  # as vLLM, Jina and Cohere shape it
+    OLLAMA = "ollama"  # Ollama's own API
+    INTERACTIONS = "interactions"  # Gemini's
+    SEARCH = "search"  # Tavily's search of the web
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProviderSpec:
     """Who is called, and by which URLs it is known.
@@ -62,13 +75,14 @@ class ProviderSpec:
     variable: environment variable that holds the provider's base URL. origin: the bare origin of that URL
     (scheme, host, port) belongs to the provider too, as Ollama's `/api` beside its `/v1`. prefixes: further URL
     prefixes that belong to it; `{NAME}` in one is the value of a variable of the setup, so that a tenant's project is
-    part of the prefix and of no recording.
+    part of the prefix and of no recording. speaks: its protocols.
     """
 
     name: str
     variable: str | None = None
     origin: bool = False
     prefixes: tuple[str, ...] = ()
+    speaks: tuple[Wire, ...] = (Wire.CHAT,)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

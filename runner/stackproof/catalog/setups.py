@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stackproof.catalog.names import check_name
-from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec
+from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, Wire
 from stackproof.catalog.yaml_source import Section, read
 from stackproof.suggest import did_you_mean
 
@@ -79,12 +79,13 @@ def _providers(section: Section) -> tuple[ProviderSpec, ...]:
 
 
 def _provider(name: str, section: Section, known: Mapping[str, str]) -> ProviderSpec:
-    section.only("variable", "origin", "prefixes")
+    section.only("variable", "origin", "prefixes", "speaks")
     spec = ProviderSpec(
         name=name,
         variable=section.text("variable"),
         origin=section.boolean("origin", default=False),
         prefixes=section.texts("prefixes"),
+        speaks=_speaks(section),
     )
     if spec.variable is None and not spec.prefixes:
         section.fail(f"{section.what} needs a 'variable' or 'prefixes'")
@@ -100,3 +101,15 @@ def _provider(name: str, section: Section, known: Mapping[str, str]) -> Provider
                     key="prefixes",
                 )
     return spec
+
+
+def _speaks(section: Section) -> tuple[Wire, ...]:
+    known = [wire.value for wire in Wire]
+    for name in section.texts("speaks"):
+        if name not in known:
+            section.fail(
+                f"{section.what} speaks {name!r}, which is not known{did_you_mean(name, known)}",
+                key="speaks",
+                hint=f"known protocols: {', '.join(known)}",
+            )
+    return tuple(Wire(name) for name in section.texts("speaks")) if "speaks" in section.data else (Wire.CHAT,)

@@ -94,9 +94,8 @@ def _setup_rows(spec: SetupSpec) -> list[tuple[str, ...]]:
     for provider in spec.providers:
         known = [f"`{provider.variable}`"] if provider.variable else []
         known += ["its origin"] if provider.origin else []
-        rows.append(
-            (f"provider {provider.name}", ", ".join([*known, *(f"`{prefix}`" for prefix in provider.prefixes)]))
-        )
+        where = ", ".join([*known, *(f"`{prefix}`" for prefix in provider.prefixes)])
+        rows.append((f"provider {provider.name}", f"{where}; speaks {', '.join(provider.speaks)}"))
     if spec.service is not None:
         rows.append(("service", f"`{spec.service}`"))
     rows += [("container", f"`{name}`") for name in spec.containers]

@@ -69,6 +69,11 @@ CASES = [
         id="prefix without scheme",
     ),
     pytest.param(
+        "a:\n  description: x\n  providers:\n    p: {variable: U, speaks: [chat, respones]}\n",
+        "stacks/setups.yaml:4: provider 'p' speaks 'respones', which is not known, did you mean 'responses'?",
+        id="protocol that nobody knows",
+    ),
+    pytest.param(
         "a:\n  description: x\n  env: {U: http://x}\n  providers:\n    p: {variable: U, prefixes: ['{U}/{TENANT}']}\n",
         "stacks/setups.yaml:5: prefix '{U}/{TENANT}' of provider 'p' names TENANT, which is not in 'env' of the setup",
         id="prefix of an unknown variable",
