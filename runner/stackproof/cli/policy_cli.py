@@ -16,9 +16,10 @@ from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import git
 from stackproof.evidence.gather import gather
+from stackproof.parts import secrets_of
 from stackproof.plan import RUNS
 from stackproof.recorder import redact
-from stackproof.release import secrets_of, show
+from stackproof.release import show
 from stackproof.verdict import accepted, compared, expected, render, update
 from stackproof.verdict.check import check, seen
 from stackproof.verdict.compared import Compared, Results
