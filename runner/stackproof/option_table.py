@@ -141,7 +141,9 @@ OPTIONS: tuple[Option, ...] = (
         group=Group.CALLS,
         default=Mode.REPLAY.value,
         choices=tuple(mode.value for mode in Mode),
-        help="What happens to a provider call.",
+        help="What happens to a provider call: answered from a recording (replay), sent out and recorded (record, or "
+        "only where nothing is recorded: record-if-missing), sent out and observed, with recordings left alone "
+        "(verify), or just sent out (live).",
     ),
     Option(
         name="recording_dir",
@@ -158,7 +160,7 @@ OPTIONS: tuple[Option, ...] = (
         kind=Kind.TEXT,
         group=Group.CALLS,
         metavar="NAME",
-        help="Start this provider service for a record or live run, and let the setup's providers mean it; "
+        help="Start this provider service where calls go out, and let the setup's providers mean it; "
         "docker:NAME: in a container.",
     ),
     Option(

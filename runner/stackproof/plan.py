@@ -218,8 +218,8 @@ def _stack(text: str, options: RunOptions, catalog: Catalog) -> tuple[StackMode,
 def _remote(url: str, options: RunOptions) -> StackSpec:
     if options.mode is not Mode.LIVE:
         raise UsageError(
-            f"{options.origin('stack_config')}: a stack that runs already ({url}) can be tested live only, "
-            f"{options.inference_mode} is not there yet",
+            f"{options.origin('stack_config')}: a stack that runs already ({url}) can be tested live only: "
+            f"its provider calls are not seen from here, as {options.inference_mode} needs them to be",
             hint="add --inference-mode live, or let the run start the stack: --stack-config server:NAME",
         )
     name = re.sub(r"[^A-Za-z0-9.]+", "-", url.partition("://")[2]).strip("-.")

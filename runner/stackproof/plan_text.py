@@ -107,7 +107,7 @@ def _paths(cell: Cell) -> str:
 
 
 def _direction(mode: Mode) -> str:
-    return "from " if mode is Mode.REPLAY else "into "
+    return {Mode.REPLAY: "from ", Mode.VERIFY: "beside"}.get(mode, "into ")
 
 
 def _recordings(plan: Plan, cell: Cell) -> str:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from stackproof import catalog, environment, options, plan
+from stackproof import calls_told, catalog, environment, options, plan
 from stackproof.catalog.edge import RecorderPlace
 from stackproof.catalog.records import StackMode, StackSpec
 from stackproof.edge import process, wiring
@@ -166,6 +166,8 @@ def _doing(settings: Settings) -> str:
             return f"replays from {folder}"
         case Mode.RECORD | Mode.RECORD_IF_MISSING:
             return f"records ({settings.mode.value}) into {folder}"
+        case Mode.VERIFY:
+            return f"hands calls on and keeps what comes back in this run, {folder} as it is"
         case Mode.LIVE:
             return "hands calls on and records nothing"
 
@@ -190,9 +192,10 @@ class _Shown:
 
 
 def _ended(cell_dir: Path, settings: Settings) -> Iterator[str]:
-    kinds = Counter(str(line["kind"]) for line in jsonfile.lines(cell_dir / "calls.jsonl") if line is not None)
-    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in ("replayed", "recorded", "missed"))
-    yield f"provider calls: {counts} ({settings.mode.value})"
+    calls = [line for line in jsonfile.lines(cell_dir / "calls.jsonl") if line is not None]
+    facts = Counter(str(call["kind"]) for call in calls)
+    facts["retries"] = sum(call.get("retry") is True for call in calls)
+    yield f"provider calls: {calls_told.counted(facts, settings.mode, unused=False)} ({settings.mode.value})"
     if settings.mode.records:
         yield f"recordings: {_keep(cell_dir, settings)} files written"
 

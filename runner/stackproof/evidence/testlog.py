@@ -14,7 +14,7 @@ from stackproof.evidence.outcomes import Counts, Outcome, count, worst
 
 RERUN = "rerun"
 _LONGEST = 1e9  # seconds; more is no duration
-CALLS = ("replayed", "recorded", "missed", "unused", "live", "refused", "late", "not_promoted")
+CALLS = ("replayed", "recorded", "missed", "unused", "live", "refused", "late", "not_promoted", "observed", "retries")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -84,8 +84,9 @@ class Keeper:
         kept_back = self._kept_back.pop(item.nodeid, True)
         there = _elsewhere(self._brain, owner)
         self._brain.ledger.wait_for_serving(owner, _IN_FLIGHT)
-        self._brain.settle(OPEN_TAKES if self._brain.settings.mode.records else 0.0, owner.name)
-        in_flight = self._brain.ledger.wait_for_calls(owner, _IN_FLIGHT) if self._brain.settings.mode.records else 0
+        goes_out = self._brain.settings.mode.calls_out
+        self._brain.settle(OPEN_TAKES if goes_out else 0.0, owner.name)
+        in_flight = self._brain.ledger.wait_for_calls(owner, _IN_FLIGHT) if goes_out else 0
         self._brain.ledger.end(owner)
         in_flight += there.in_flight
         if there.problem:
@@ -162,7 +163,7 @@ class Keeper:
 
 def _elsewhere(brain: Brain, owner: Scope) -> elsewhere.Told:
     """What a stack that does not see the run's folder has done for a scope is in there afterwards."""
-    inflight = _IN_FLIGHT if brain.settings.mode.records else 0.0
+    inflight = _IN_FLIGHT if brain.settings.mode.calls_out else 0.0
     return elsewhere.fetch(brain.settings.run_dir, scope=owner.digest, serving=_IN_FLIGHT, inflight=inflight)
 
 

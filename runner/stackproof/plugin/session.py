@@ -131,7 +131,7 @@ class PluginSession:
             return None
         self._finished = True
         kept = self._keeper.kept
-        if self._brain.settings.mode.records:
+        if self._brain.settings.mode.calls_out:
             # What wider fixtures left open: nobody will read it on.
             self._brain.settle(keeping.OPEN_TAKES)
         if self._journal is None:

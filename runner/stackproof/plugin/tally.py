@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stackproof.faults import told as told_of_faults
+from stackproof import calls_told
 from stackproof.plugin.keeping import Kept
 from stackproof.recorder import encodings
 from stackproof.recorder.brain import Brain
@@ -25,11 +25,13 @@ def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
     return {
         "replayed": kinds["replayed"],
         "recorded": kinds["recorded"],
+        "observed": kinds["observed"],
         "missed": kinds["missed"],
         "unused": len(unused_files),
         "live": 0,
         "injected": kinds[INJECTED],
         "refused": kinds["dropped"],
+        "retries": sum(call.get("retry") is True for call in calls),
         "late": len(late),
         "bytes": sum(Path(file).stat().st_size for file in files if Path(file).exists()),
         "files": len(files),
@@ -52,9 +54,7 @@ def missed(told: Mapping[str, str]) -> list[str]:
 
 def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
     """What the terminal says at the end."""
-    counts = ", ".join(f"{facts[kind]} {kind}" for kind in ("replayed", "recorded", "missed", "unused"))
-    counts += f", {told_of_faults.counted(facts['injected'])}" if facts["injected"] else ""
-    told = [f"provider calls: {counts} ({mode.value})"]
+    told = [f"provider calls: {calls_told.counted(facts, mode)} ({mode.value})"]
     if mode.records:
         told.append(f"recordings: {facts['written']} files written, {facts['removed']} removed")
     if facts["not_promoted"]:
@@ -67,6 +67,7 @@ def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
     if facts["late"]:
         told.append(f"late: {facts['late']} provider calls came after their test had ended")
     if facts["unseen_hosts"]:
-        told.append(f"contacted and not recorded: {', '.join(facts['unseen_hosts'])}")
+        seen = "observed" if mode is Mode.VERIFY else "recorded"
+        told.append(f"contacted and not {seen}: {', '.join(facts['unseen_hosts'])}")
     told += [f"unused: {os.path.relpath(file)}" for file in facts["unused_files"]]
     return told

@@ -1,35 +1,29 @@
-"""Decides about each call: pass it on, answer it from a file, record it, or refuse it. Knows no HTTP library."""
+"""Decides about each call: pass it on, answer it from a file, let it go out, or refuse it. Knows no HTTP library."""
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import client, encodings, miss, recording, redact, rules, scope, tokens
-from .decision import Answer, Decision, Later, PassThrough, Record
+from . import client, miss, recording, redact, rules, scope, tokens
+from .decision import Answer, Decision, PassThrough
 from .identity import Identity, describe, digest
-from .interaction import Call, Request, compose, is_model_list, reason_against
+from .interaction import Call, Request
 from .ledger import Ledger
 from .miss import Miss
 from .mode import Mode
-from .normalise import Ids
 from .providers import Providers, Target, is_below
-from .realids import Outgoing, RealIds
 from .replayed import answer_of, headers_of
 from .scope import Scope
+from .sending import Sending
 from .settings import Settings
-from .store import MODELS, Store, digest_of_models, merge_models
-from .take import Response, Take
+from .store import OBSERVED, STAGED, Store, merge_models
 
 if TYPE_CHECKING:
     from .debug import Trace
     from .inject.injector import Injector
-
-_SHARED_WAIT = 120.0
-
 
 _NOTHING = PassThrough(headers={})
 
@@ -49,20 +43,20 @@ class Brain:
             settings.run_dir,
             settings.integration_root,
             stack=settings.provenance.get("stack"),
+            staging=OBSERVED if settings.mode is Mode.VERIFY else STAGED,
         )
         self.without_scope = miss.without_scope  # what is said of a call that is nobody's
         self.closed = False  # taken out of the process: nobody waits for answers any more
         self.requests_with_scope = 0  # requests to the stack that carry an id and are being served now
-        self._secrets = redact.known_values(settings.secrets, environ)
+        self.secrets = redact.known_values(settings.secrets, environ)
         self._trace: Trace | None = None
         if settings.debug:
             from . import debug  # loaded only where it has something to tell
 
-            self._trace = self.store.trace = debug.trace(settings, environ, self._secrets)
+            self._trace = self.store.trace = debug.trace(settings, environ, self.secrets)
         self._plans = os.path.join(settings.run_dir, "faults") if settings.mode is Mode.REPLAY else None
         self._injector: Injector | None = None
-        self._real_ids = RealIds(self.ledger)
-        self._open: dict[Take, str] = {}  # strong, so that a call whose caller forgot it still settles
+        self._sending = Sending(self)
         self._last_of: dict[tuple[str, str], int] = {}
 
     def ask(self, request: Request) -> Decision:
@@ -77,13 +71,13 @@ class Brain:
             return decision
         call = self._call(request, target)
         if call.scope is scope.UNKNOWN:
-            return self._refuse(call, 0, self.without_scope(call))
+            return self.refuse(call, 0, self.without_scope(call))
         try:
             if self._plans is not None and (self.settings.faults or os.access(self._plans, os.F_OK)):
                 return self._with_faults(call)
             return self._without_faults(call)
         except recording.DamagedRecordingError as error:
-            return self._refuse(call, 0, Miss(kind="damaged", text=f"{error}\n  restore it from version control"))
+            return self.refuse(call, 0, Miss(kind="damaged", text=f"{error}\n  restore it from version control"))
 
     def _call(self, request: Request, target: Target) -> Call:
         plain = describe(
@@ -147,14 +141,12 @@ class Brain:
         if self.settings.rules and self.settings.mode.records:
             folded = self._folded(call)
             if folded is not None:
-                return self._refuse(call, ordinal, folded)
-        if self.settings.mode is Mode.RECORD:
-            return self._record(call, ordinal)
-        found = self.find(call, ordinal)
+                return self.refuse(call, ordinal, folded)
+        found = self.find(call, ordinal) if self.settings.mode.answers else None
         if found is not None:
-            return self._replay(call, ordinal, *found)
-        if self.settings.mode is Mode.RECORD_IF_MISSING:
-            return self._record(call, ordinal)
+            return self.replay(call, ordinal, *found)
+        if self.settings.mode.calls_out:
+            return self._sending.send(call, ordinal)
         lender = None if self._injector is None else self._injector.lender_of(call)
         explained = miss.explain(
             form=call.form,
@@ -164,7 +156,7 @@ class Brain:
             store=self.store,
             command=self.settings.command,
         )
-        return self._refuse(call, ordinal, explained)
+        return self.refuse(call, ordinal, explained)
 
     def find(self, call: Call, ordinal: int) -> tuple[str, recording.Recording] | None:
         """Path and content of the recording that answers the `ordinal`-th of these equal requests."""
@@ -207,7 +199,8 @@ class Brain:
         )
         return Miss(kind="folded", text=text)
 
-    def _replay(self, call: Call, ordinal: int, path: str, found: recording.Recording) -> Answer:
+    def replay(self, call: Call, ordinal: int, path: str, found: recording.Recording) -> Answer:
+        """Answer a call from what is recorded."""
         self.note("replayed", call, ordinal, file=path)
 
         def read_on() -> str:
@@ -216,15 +209,13 @@ class Brain:
                 f"  record it: {miss.command_for(self.settings.command, call.scope, Mode.RECORD)}"
             )
             if not client.has_left():
-                self._log_miss(call, ordinal, Miss(kind="incomplete", text=text))
+                self.log_miss(call, ordinal, Miss(kind="incomplete", text=text))
             return text
 
         return answer_of(found["response"], self.settings, key=call.identity.request, n=ordinal, read_on=read_on)
 
     def _models(self, call: Call) -> Decision | None:
-        if self.settings.mode is Mode.RECORD:
-            return None
-        found = self.store.model_lists(call.identity)
+        found = self.store.model_lists(call.identity) if self.settings.mode.answers else None
         if not found:
             return None
         for path, _ in found:
@@ -232,126 +223,26 @@ class Brain:
         body = recording.decode_body({"json": merge_models([item for _, item in found])})
         return Answer(status=200, headers=headers_of(found[0][1]["response"]), chunks=(body,), n=1)
 
-    def _record(self, call: Call, ordinal: int) -> Decision:
-        outgoing = self._real_ids.put_back(call.scope, call.request.url, call.request.body)
-        if outgoing.stale is not None:
-            text = (
-                f"{call.shown} needs the answer behind {outgoing.stale}, which was "
-                f"replayed, so the provider does not know it: record this test anew\n"
-                f"  {self.settings.command} --inference-mode record"
-            )
-            return self._refuse(call, ordinal, Miss(kind="stale-id", text=text))
-        # Begun before the question who is first: whoever is told "not you" must see the other's call in flight.
-        token = self.ledger.begin(call.scope)
-        if call.scope.is_shared and not self.ledger.first(call.scope, call.identity.request, ordinal):
-            self.ledger.done(token)
-            return self._after_other(call, ordinal, outgoing)
-        return self._send(call, ordinal, outgoing, token)
-
-    def _send(self, call: Call, ordinal: int, outgoing: Outgoing, token: str) -> Record:
-        started = time.monotonic()
-        if self._trace is not None:
-            self._trace.sent(self.store, call, ordinal, outgoing.url)
-
-        def on_end(response: Response) -> None:
-            try:
-                self._keep(call, ordinal, take.ids, response, started)
-            finally:
-                self._open.pop(take, None)
-                self.ledger.done(token)
-
-        take = Take(Ids(call.identity.request, ordinal, outgoing.known), on_end)
-        self._open[take] = call.scope.name
-        return Record(take=take, url=outgoing.url, body=outgoing.body)
-
-    def _after_other(self, call: Call, ordinal: int, outgoing: Outgoing) -> Later:
-        name = call.identity.file_name(ordinal)
-        deadline = time.monotonic() + _SHARED_WAIT
-        if self._trace is not None:
-            self._trace.waits(call, ordinal)
-
-        def poll() -> Answer | Record | None:
-            in_time = time.monotonic() < deadline
-            waiting = in_time and self.ledger.calls_in_flight(call.scope)
-            found = self.store.staged_file(call.scope, name)
-            if found is not None:
-                return self._replay(call, ordinal, name, found)
-            if waiting:
-                return None
-            # Nobody is at it any more and it was not kept: one of those who wait records it.
-            token = self.ledger.begin(call.scope)
-            if in_time and not self.ledger.first(call.scope, call.identity.request, ordinal):
-                self.ledger.done(token)
-                return None
-            return self._send(call, ordinal, outgoing, token)
-
-        return Later(poll=poll)
-
-    # -- what is kept
-
-    def _keep(self, call: Call, ordinal: int, ids: Ids, response: Response, started: float) -> None:
-        self._real_ids.learn(call.scope, ids.written)
-        reason = reason_against(response, record_errors=self.settings.record_errors)
-        if reason is not None:
-            self._not_kept(call, ordinal)
-            self.note("dropped", call, ordinal, reason=reason)
-            return
-        content = compose(call, response, ids, self.settings)
-        hit = redact.find(content, self._secrets)
-        if hit is not None:
-            self._not_kept(call, ordinal)
-            what, where = hit
-            text = f"{call.shown} was not written: {what} is in {where}\n  scope: {call.scope.name}"
-            self._log_miss(call, ordinal, Miss(kind="secret", text=text))
-            return
-        if is_model_list(call, response):
-            models = digest_of_models(response)
-            path = self.store.stage_models(f"{MODELS}-{call.identity.request[:20]}-{models}.json", content)
-            self._not_kept(call, ordinal)  # not under this scope and number
-        else:
-            path = self.store.stage(call.scope, call.identity.file_name(ordinal), content)
-            if not self._answers(path, call):
-                recording.remove(path)
-                self._not_kept(call, ordinal)
-                text = f"{call.shown} was not written: its file would not answer the request that made it"
-                self._log_miss(call, ordinal, Miss(kind="unreplayable", text=f"{text}\n  scope: {call.scope.name}"))
-                return
-        seconds = round(time.monotonic() - started, 3)
-        encoding = response["headers"].get("content-encoding", "")
-        encoded = {"encoded": encoding} if encodings.needs_a_package(encoding) else {}
-        self.note("recorded", call, ordinal, file=path, seconds=seconds, **encoded)
-
-    @staticmethod
-    def _answers(path: str, call: Call) -> bool:
-        """Whether the file, read again, is the recording of this very request, after all masking and encoding."""
-        try:
-            found = recording.read(path)
-        except recording.DamagedRecordingError:
-            return False
-        return found is not None and digest(miss.form_of(found["request"])) == call.identity.request
-
-    def _not_kept(self, call: Call, ordinal: int) -> None:
-        if call.scope.is_shared:
-            self.ledger.give_up(call.scope, call.identity.request, ordinal)
-
     # -- telling
 
-    def _refuse(self, call: Call, ordinal: int, why: Miss) -> Answer:
+    def refuse(self, call: Call, ordinal: int, why: Miss) -> Answer:
+        """Answer a call with what is wrong with it, and note that."""
         why = Miss(kind=why.kind, text=self.shown(why.text))
-        self._log_miss(call, ordinal, why)
+        self.log_miss(call, ordinal, why)
         return Answer(status=miss.STATUS, headers=miss.headers(), chunks=(miss.body(why),))
 
     def shown(self, text: str) -> str:
         """Text for a person: without secrets, and with paths as they are typed in the project's folder."""
-        shown = str(redact.conceal(text, self._secrets))
+        shown = str(redact.conceal(text, self.secrets))
         return shown.replace(self.settings.project + "/", "") if self.settings.project else shown
 
-    def _log_miss(self, call: Call, ordinal: int, why: Miss) -> None:
+    def log_miss(self, call: Call, ordinal: int, why: Miss) -> None:
+        """Write down what a test is going to be told."""
         self.note("missed", call, ordinal, reason=why.kind)
         entry = {"test_id": call.scope.test_id, "scope": call.scope.name, "attempt": call.scope.attempt}
         told = {"kind": why.kind, "message": why.text, "request": call.form}
         # What was refused for a secret in it must not be written down here instead.
-        self.ledger.note("misses", {**entry, **redact.conceal(told, self._secrets)})
+        self.ledger.note("misses", {**entry, **redact.conceal(told, self.secrets)})
 
     def note(self, kind: str, call: Call, ordinal: int, **more: Any) -> None:
         """A line in the calls' journal."""
@@ -373,27 +264,17 @@ class Brain:
         if self._trace is not None:
             self._trace.decided(self.store, call, ordinal, entry)
 
+    # -- calls under way
+
     def settle(self, wait: float, scope_name: str | None = None) -> int:
         """Close takes of this process (of one scope, or all) that nobody will read on; how many after waiting."""
-        deadline = time.monotonic() + wait
-        while (left := self._open_in(scope_name)) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        for take in left:
-            take.close()
-        return len(left)
+        return self._sending.settle(wait, scope_name)
 
     def has_open(self, owner: Scope) -> bool:
-        """Whether a call of the scope is being recorded in this process."""
-        return bool(self._open_in(owner.name))
+        """Whether a call of the scope is under way in this process."""
+        return self._sending.has_open(owner)
 
     def after_fork(self) -> None:
         """In a child: what the parent has under way is the parent's, and locks are free."""
-        for take in self._open:
-            take.disown()
-        self._open.clear()
+        self._sending.after_fork()
         self.ledger.after_fork()
-        self._real_ids.after_fork()
-
-    def _open_in(self, scope_name: str | None) -> list[Take]:
-        # Copied in one step: other threads go on adding.
-        return [take for take, name in list(self._open.items()) if scope_name in (None, name)]

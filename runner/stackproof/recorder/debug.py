@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 from . import redact, scope
 from .canonical import canonical
 from .decision import Answer, PassThrough
-from .mode import Mode
 from .store import COMMON, MODELS
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ _BODY = 300
 _HEADS = {
     "replayed": "replayed",
     "recorded": "recorded",
+    "observed": "observed",
     "missed": "refused",
     "dropped": "answer not kept",
 }
@@ -80,15 +80,15 @@ class Trace:
         why = entry.get("reason") or entry.get("fault")
         reason = f" ({why})" if why else ""
         head = f"{_HEADS.get(kind, kind)}{reason}: {_asked(call, ordinal)}{late}"
-        if kind in ("recorded", "dropped"):
+        if kind in ("recorded", "observed", "dropped"):
             where = [("staged at", file)] if file else []
             self._tell(head, [*_whose(call.scope), ("file", call.identity.file_name(ordinal)), *where])
             return
         self._tell(head, [*self._identity(call, ordinal), *self._looked(store, call, ordinal, file)])
 
     def sent(self, store: Store, call: Call, ordinal: int, url: str | None) -> None:
-        """A call goes out to be recorded."""
-        missing = [] if self._settings.mode is Mode.RECORD else self._looked(store, call, ordinal, "")
+        """A call goes out."""
+        missing = self._looked(store, call, ordinal, "") if self._settings.mode.answers else []
         to = [("goes to", _host(url or call.request.url))]
         self._tell(f"goes out: {_asked(call, ordinal)}", [*self._identity(call, ordinal), *missing, *to])
 

@@ -1,4 +1,4 @@
-"""A tripwire on sockets: in replay nothing leaves this process, while recording nothing leaves it unseen.
+"""A tripwire on sockets: in replay nothing leaves this process; where calls go out, none leaves unseen.
 
 An audit hook sees what Python code does with sockets; child processes and C extensions pass below it. It names the host
 and the test. What proves that nothing left is a network namespace, which the runner provides where it can.
@@ -130,7 +130,7 @@ def _check(brain: Brain | None, host: Any, port: int | None, *, asked_for: Any =
         case Mode.REPLAY:
             if not _is_ours(brain, host, port):
                 _refuse(brain, host, asked_for or port)
-        case Mode.RECORD | Mode.RECORD_IF_MISSING:
+        case Mode.RECORD | Mode.RECORD_IF_MISSING | Mode.VERIFY:
             unseen = not _is_loopback(host) or brain.providers.is_provider_host("127.0.0.1", port)
             if unseen and not announce.is_announced():
                 brain.ledger.note("calls", {"kind": "unseen", "host": host, "port": port, **_whose()})

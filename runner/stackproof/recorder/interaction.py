@@ -18,6 +18,8 @@ from .take import Response
 VERSION = "0.1.0"
 # Not worth keeping: what a key, a quota or a bad minute did, not what the provider says to this request.
 _TRANSIENT = frozenset({401, 403, 408, 429})
+# What SDKs ask again for by themselves, as those of OpenAI and Anthropic do; 5xx beside them.
+_RETRIED = frozenset({408, 409, 429})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +69,12 @@ def reason_against(response: Response, *, record_errors: bool) -> str | None:
     if response.get("framing") and status == 200 and not response["events"] and response["complete"]:
         return "an empty event stream is no answer"
     return None
+
+
+def is_retried(response: Response) -> bool:
+    """Whether an equal call after this answer is another attempt: a full or broken server, a lost connection."""
+    status = response["status"]
+    return response["is_exception"] or (status is not None and (status in _RETRIED or status >= 500))
 
 
 def is_model_list(call: Call, response: Response) -> bool:

@@ -5,7 +5,6 @@ Lines are appended in one write and numbers are taken under a lock, so several p
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import threading
@@ -71,6 +70,20 @@ class Ledger:
                 self._folded.setdefault(str(entry["key"]), entry)
             first = self._folded[key]
         return None if first["plain"] == plain_digest else list(first["rules"])
+
+    # -- answers that are asked for again
+
+    def failed(self, scope: Scope, request_digest: str, ordinal: int) -> None:
+        """The answer to this call is one that makes its caller try again."""
+        _create(f"{self._folder('failed', _equal(scope, request_digest))}/{ordinal}")
+
+    def retries(self, scope: Scope, request_digest: str) -> bool:
+        """Whether a call that begins now tries an equal one again that has `failed`; each failure is used up by one."""
+        folder = f"{self.run_dir}/failed/{_equal(scope, request_digest)}"
+        try:
+            return any(_remove(f"{folder}/{name}") for name in os.listdir(folder))
+        except FileNotFoundError:
+            return False
 
     # -- calls in flight, ended scopes
 
@@ -203,6 +216,10 @@ def _create(path: str) -> bool:
     return True
 
 
-def _remove(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
+def _remove(path: str) -> bool:
+    """Whether it was there, and no other process was first."""
+    try:
         os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True

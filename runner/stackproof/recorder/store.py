@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 COMMON = "common"
 MODELS = "models"
+STAGED = "staged"
+OBSERVED = "observed"
 _ABANDONED = 60.0  # seconds after which a file without a recording is nobody's
 _NAME = re.compile(r"(?P<scope>[0-9a-f]{12})-(?P<request>[0-9a-f]{20})(?:-(?P<ordinal>\d+))?\.json\Z")
 
@@ -45,11 +47,23 @@ def folder_of(scope_name: str, integration_root: str) -> str:
 class Store:
     """Recordings of one setup below `root`, and the staged ones of this run below `run_dir`."""
 
-    def __init__(self, root: str, setup: str, run_dir: str, integration_root: str, *, stack: str | None = None) -> None:
-        """`stack`: who records here; what says that another stack recorded it is never taken for left over."""
+    def __init__(
+        self,
+        root: str,
+        setup: str,
+        run_dir: str,
+        integration_root: str,
+        *,
+        stack: str | None = None,
+        staging: str = STAGED,
+    ) -> None:
+        """`stack`: who records here; what says that another stack recorded it is never taken for left over.
+
+        `staging`: the folder below `run_dir` for what goes out; what is `OBSERVED` is promoted by nobody.
+        """
         self.base = os.path.join(root, setup)
         self._stack = stack
-        self._staged = os.path.join(run_dir, "staged")
+        self._staged = os.path.join(run_dir, staging)
         self._integration_root = integration_root
         self._folders: dict[str, list[str]] = {}
         self.trace: Trace | None = None  # told what is moved and removed

@@ -177,12 +177,11 @@ def _settle_one(journal: Journal, brain: Brain, kept: keeping.Kept, name: str, t
     """Write a test down, and see to its recordings. lost: what it did is not known, so nothing of it is kept."""
     case, owner = test.case, test.owner
     brain.ledger.wait_for_serving(owner, _IN_FLIGHT)
-    records = brain.settings.mode.records
-    in_flight = brain.ledger.wait_for_calls(owner, _IN_FLIGHT) if records else 0
+    in_flight = brain.ledger.wait_for_calls(owner, _IN_FLIGHT) if brain.settings.mode.calls_out else 0
     brain.ledger.end(owner)
     if in_flight:
         kept.still_in_flight.append(name)
-    if records:
+    if brain.settings.mode.records:
         for attempt in range(1, owner.attempt):
             brain.store.drop(replace(owner, attempt=attempt))
         if case.outcome.passed and not in_flight and not lost:

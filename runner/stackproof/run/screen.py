@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from stackproof import calls_told
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.testlog import TestEntry
-from stackproof.faults import told
 from stackproof.plan import Cell
 from stackproof.recorder import encodings
 from stackproof.recorder.mode import Mode
@@ -157,11 +157,7 @@ class Screen:
         """The provider calls, and what kept the rest of the world away."""
         if calls is None:
             return
-        kinds = ["replayed", "recorded", "missed", "unused"]
-        kinds += [kind for kind in ("live", "late") if calls.get(kind)]
-        numbers = ", ".join(f"{calls.get(kind) or 0} {kind}" for kind in kinds)
-        if injected := calls.get("injected"):
-            numbers += f", {told.counted(injected)}"
+        numbers = calls_told.counted(calls, cell.inference_mode, also=("live", "late"))
         match sealed:
             case "namespace":
                 by = "; sealed (network namespace)"
@@ -173,7 +169,9 @@ class Screen:
         self.line(f"provider calls: {numbers}{by}")
 
     def recordings(self, cell: Cell, calls: Mapping[str, Any] | None, folder: str) -> None:
-        """What a run that records has written."""
+        """What a run that records has written, and that one that only observes has not."""
+        if calls is not None and cell.inference_mode is Mode.VERIFY:
+            self.line(f"recordings: {folder}/{cell.setup.name} is left as it was")
         if calls is None or not cell.inference_mode.records:
             return
         dropped = calls.get("not_promoted") or 0

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 JOURNALS = "journals"
 _BUSY = ("serving", "inflight")
-_WHOLE = ("staged", "marks")
+_WHOLE = ("staged", "observed", "marks")
 _GROWING = (".jsonl", ".log")
 RUNNING = "running"
 """What tests in here are being run (`evidence.running`, which this program cannot import): it is overwritten."""

@@ -51,7 +51,7 @@ class Received:
         first = name.partition("/")[0]
         if first in _NOT_OURS:
             return
-        if first in ("staged", "marks", running.NAME):
+        if first in ("staged", "observed", "marks", running.NAME):
             if not Path(name).name.startswith(".") and not name.endswith(".tmp"):
                 self.whole(name, data)
         elif "/" not in name and name.endswith((".jsonl", ".log")):

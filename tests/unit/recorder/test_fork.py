@@ -94,7 +94,7 @@ def test_a_lock_that_a_thread_of_the_parent_holds_is_free_in_the_child(brain: Br
     lock = {
         "claims": brain.ledger._claims._lock,
         "ledger": brain.ledger._lock,
-        "real ids": brain._real_ids._lock,
+        "real ids": brain._sending.real_ids._lock,
         "serving": serving._lock,
     }[which]
 

@@ -72,7 +72,7 @@ class Serving:
                 brain.requests_with_scope -= 1
             if token is not None:
                 brain.ledger.done(token)
-            if brain.settings.mode.records and brain.has_open(owner):
+            if brain.settings.mode.calls_out and brain.has_open(owner):
                 threading.Thread(target=_collect, args=(brain, owner), name="stackproof-collect", daemon=True).start()
 
         return end
