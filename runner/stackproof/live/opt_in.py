@@ -39,38 +39,45 @@ class LiveModel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NotWanted:
-    """Real calls are not to be made. reason: names everything that is needed, and what of it is missing."""
+    """Real calls are not to be made. reason: names everything that is needed, and what of it is missing.
+
+    title: the model, as it was asked for; None where none was. setup: that its variables are of.
+    """
 
     reason: str
+    setup: str
+    provider: str
+    title: str | None = None
 
 
 def live_models(
-    environ: Mapping[str, str], known: Catalog, *, provider: str = USUAL
+    environ: Mapping[str, str],
+    known: Catalog,
+    *,
+    provider: str = USUAL,
+    setup: str | None = None,
+    served: bool = False,
+    because: str | None = None,
 ) -> tuple[LiveModel | NotWanted, ...]:
     """One for each model that STACKPROOF_LIVE_MODEL names (`provider/model`, several by comma); at least one.
 
     Keys alone call nothing: people have keys in their environment for other reasons. provider: whom the reason is about
-    where the variable is not set. UsageError when it names no provider that is known,
-    or is written in another way: a schedule that means to call a model must not skip for a slip of the pen.
+    where the variable is not set. setup: is taken where it calls the provider. served: a service that this run starts
+    is in the place of every provider, which counts as their keys and URLs. because: why there may be no secrets here.
+    UsageError when the variable names no provider that is known, or is written in another way: a schedule that means to
+    call a model must not skip for a slip of the pen.
     """
+    found = named(environ)
+    if not found:
+        place = _setup_of(provider, known, setup)
+        return (_missing(place, environ, served=served, because=because),)
+    return tuple(_one(each, environ, _setup_of(each[0], known, setup), served, because) for each in found)
+
+
+def named(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The pairs of provider and model that STACKPROOF_LIVE_MODEL names, each once; UsageError for what is no pair."""
     words = [word for word in (part.strip() for part in environ.get(VARIABLE, "").split(",")) if word]
-    if not words:
-        return (_missing(_setup_of(provider, known), environ),)
-    return tuple(_one(word, environ, known) for word in dict.fromkeys(words))
-
-
-def _one(word: str, environ: Mapping[str, str], known: Catalog) -> LiveModel | NotWanted:
-    provider, slash, model = word.partition("/")
-    if not (provider and slash and model):
-        raise UsageError(
-            f"{VARIABLE} says {word!r}", hint="write provider/model, as openai/gpt-5-mini; several by comma"
-        )
-    setup, spec = _setup_of(provider, known)
-    variables = {**setup.env, **{name: environ[name] for name in _names(setup, spec) if environ.get(name)}}
-    if any(not environ.get(name) for name in needed(setup, spec)):
-        return _missing((setup, spec), environ)
-    url = variables.get(spec.variable or "", "") or next(iter(spec.prefixes), "")
-    return LiveModel(provider=provider, model=model, setup=setup.name, url=url, variables=variables)
+    return tuple(_pair(word) for word in dict.fromkeys(words))
 
 
 def needed(setup: SetupSpec, provider: ProviderSpec) -> tuple[str, ...]:
@@ -83,9 +90,45 @@ def needed(setup: SetupSpec, provider: ProviderSpec) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, *setup.needs)))
 
 
-def _setup_of(provider: str, known: Catalog) -> tuple[SetupSpec, ProviderSpec]:
-    """The setup that is named like the provider, or else the first that calls it."""
-    setups = sorted(known.setups.values(), key=lambda setup: setup.name != provider)
+def not_wanted(
+    setup: SetupSpec,
+    provider: ProviderSpec,
+    environ: Mapping[str, str],
+    *,
+    served: bool = False,
+    because: str | None = None,
+) -> NotWanted:
+    """What is said of a setup of which nothing may be called: which variables that needs, and which are missing."""
+    return _missing((setup, provider), environ, served=served, because=because)
+
+
+def _pair(word: str) -> tuple[str, str]:
+    provider, slash, model = word.partition("/")
+    if not (provider and slash and model):
+        raise UsageError(
+            f"{VARIABLE} says {word!r}", hint="write provider/model, as openai/gpt-5-mini; several by comma"
+        )
+    return provider, model
+
+
+def _one(
+    pair: tuple[str, str],
+    environ: Mapping[str, str],
+    found: tuple[SetupSpec, ProviderSpec],
+    served: bool,
+    because: str | None,
+) -> LiveModel | NotWanted:
+    (provider, model), (setup, spec) = pair, found
+    variables = {**setup.env, **{name: environ[name] for name in _names(setup, spec) if environ.get(name)}}
+    if not served and any(not environ.get(name) for name in needed(setup, spec)):
+        return _missing(found, environ, title=f"{provider}/{model}", because=because)
+    url = variables.get(spec.variable or "", "") or next(iter(spec.prefixes), "")
+    return LiveModel(provider=provider, model=model, setup=setup.name, url=url, variables=variables)
+
+
+def _setup_of(provider: str, known: Catalog, preferred: str | None) -> tuple[SetupSpec, ProviderSpec]:
+    """The setup that is preferred, else the one that is named like the provider, else the first that calls it."""
+    setups = sorted(known.setups.values(), key=lambda setup: (setup.name != preferred, setup.name != provider))
     for setup in setups:
         for spec in setup.providers:
             if spec.name == provider:
@@ -101,8 +144,19 @@ def _names(setup: SetupSpec, provider: ProviderSpec) -> tuple[str, ...]:
     return (*setup.all_secrets, *setup.needs, *setup.env, *([provider.variable] if provider.variable else []))
 
 
-def _missing(found: tuple[SetupSpec, ProviderSpec], environ: Mapping[str, str]) -> NotWanted:
-    names = (*needed(*found), VARIABLE)
-    lacking = [name for name in names if not environ.get(name)]
+def _missing(
+    found: tuple[SetupSpec, ProviderSpec],
+    environ: Mapping[str, str],
+    *,
+    title: str | None = None,
+    served: bool = False,
+    because: str | None = None,
+) -> NotWanted:
+    setup, provider = found
+    names = (*needed(setup, provider), VARIABLE)
+    lacking = [name for name in names if not environ.get(name) and not (served and name != VARIABLE)]
     *others, last = names
-    return NotWanted(reason=f"a real call needs {', '.join(others)} and {last}; missing: {', '.join(lacking)}")
+    said = f"a real call needs {', '.join(others)} and {last}; missing: {', '.join(lacking)}"
+    # Only of secrets a CI system says why they are not there.
+    why = f" ({because})" if because and not set(setup.all_secrets).isdisjoint(lacking) else ""
+    return NotWanted(reason=said + why, setup=setup.name, provider=provider.name, title=title)

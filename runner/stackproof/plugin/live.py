@@ -8,22 +8,51 @@ import pytest
 
 from stackproof import catalog
 from stackproof.errors import StackproofError
+from stackproof.live import fork, of_session
 from stackproof.live.opt_in import LiveModel, NotWanted, live_models
+
+_FOUND = pytest.StashKey[tuple[LiveModel | NotWanted, ...]]()
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """Give the test every model that is asked for; a skip with the reason in the place of one that is not to be called.
+    """Give the test every model where there are several; of one its name says nothing, so that recordings belong to it.
 
     pytest.UsageError for what is written wrong.
     """
-    try:
-        found = live_models(os.environ, catalog.load(metafunc.config.rootpath))
-    except StackproofError as error:
-        raise pytest.UsageError(f"{error.message}\n  {error.hint}") from None
-    metafunc.parametrize("live_model", [_parameter(each) for each in found], indirect=True)
+    found = models(metafunc.config)
+    if len(found) > 1:
+        metafunc.parametrize("live_model", [_parameter(each) for each in found], indirect=True)
+
+
+def mark(item: pytest.Item) -> None:
+    """Skip the test, before any of its fixtures is set up, where its one model is not to be called."""
+    if "live_model" not in getattr(getattr(item, "callspec", None), "params", {}):
+        (found,) = models(item.config)
+        if isinstance(found, NotWanted):
+            item.add_marker(pytest.mark.skip(reason=found.reason))
+
+
+def models(config: pytest.Config) -> tuple[LiveModel | NotWanted, ...]:
+    """The models of this session, at least one. pytest.UsageError for what is written wrong."""
+    if _FOUND not in config.stash:
+        try:
+            known = catalog.load(config.rootpath)
+            config.stash[_FOUND] = of_session.models(
+                os.environ,
+                known,
+                lambda: live_models(
+                    os.environ,
+                    known,
+                    setup=os.environ.get("STACKPROOF_SETUP"),
+                    because=fork.told(os.environ),
+                ),
+            )
+        except StackproofError as error:
+            raise pytest.UsageError(f"{error.message}\n  {error.hint}") from None
+    return config.stash[_FOUND]
 
 
 def _parameter(each: LiveModel | NotWanted) -> object:
     if isinstance(each, LiveModel):
         return pytest.param(each, id=each.title)
-    return pytest.param(None, id="live", marks=pytest.mark.skip(reason=each.reason))
+    return pytest.param(None, id=each.title or "live", marks=pytest.mark.skip(reason=each.reason))
