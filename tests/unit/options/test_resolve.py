@@ -75,7 +75,8 @@ def test_values_have_their_types_whatever_the_source(tmp_path: Path) -> None:
             {"inference_mode": "recrod"},
             {},
             "",
-            "--inference-mode: 'recrod' is not one of live, record, replay, record-if-missing, verify, did you mean 'record'?",
+            "--inference-mode: 'recrod' is not one of live, record, replay, record-if-missing, verify, "
+            "did you mean 'record'?",
             id="mode",
         ),
         pytest.param({}, {"STACKPROOF_TIMEOUT": "soon"}, "", "STACKPROOF_TIMEOUT: 'soon' is not a number", id="word"),
