@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -83,6 +84,30 @@ def show(around: Surroundings, name: str, as_json: bool) -> int:
     for line in shown.lines(found, again(around.project)):
         console.out(line)
     return ExitCode.PASS
+
+
+@lane.command("run")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print lane.json and nothing else.")
+@click.pass_obj
+def run(around: Surroundings, name: str, as_json: bool) -> int:
+    """Run one lane here: everything of it into one run folder, with the evidence that the verdict takes from it.
+
+    The exit code is the worst one of what it ran. `stackproof verdict RUN…` weighs the folders of several lanes as one.
+    """
+    from stackproof.lanes import run as lanes_run  # noqa: PLC0415 - checks and stacks, which listing does without
+
+    found = _lane(around, name)
+    return lanes_run.run(
+        lanes_run.Asked(
+            lane=found,
+            project=around.project,
+            environ=around.environ,
+            today=datetime.now(UTC).date(),
+            again=f"{again(around.project)} {name}",
+            as_json=as_json,
+        )
+    )
 
 
 @lane.command("check")

@@ -1,0 +1,68 @@
+"""The part of the release verdict that a lane is about: the same rules, over the same evidence, of fewer cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from stackproof.evidence.read import Evidence
+from stackproof.evidence.recordings import RecordingFacts
+from stackproof.lanes.records import Check, Lane
+from stackproof.verdict.decide import decide
+from stackproof.verdict.policy_records import Policy
+from stackproof.verdict.records import Rule, Verdict
+from stackproof.verdict.run_rules import AGAIN
+from stackproof.verdict.weigh import current
+
+_RECORDINGS, _SEALED, _LIVE = "recordings", "sealed", "live"
+# What these two say where no cell ran; a lane of checks alone has none.
+_NO_CELL = ("no cell used them", "no cell ran")
+_WHOLE = frozenset({AGAIN, "stackproof verify-release"})
+
+
+def asks(lane: Lane, rules: Policy) -> Policy:
+    """What the policy asks of this lane."""
+    recordings = rules.recordings
+    if Check.RECORDINGS not in lane.checks:
+        # Another lane looks at the files.
+        recordings = replace(recordings, unnormalised=None, max_age_days=None)
+    return replace(
+        rules,
+        cells=tuple(each.cell for each in lane.cells if each.wanted),
+        typecheck=rules.typecheck if Check.TYPES in lane.checks else None,
+        benchmarks=rules.benchmarks if Check.BENCHMARKS in lane.checks else (),
+        claims=rules.claims if Check.CLAIMS in lane.checks else None,
+        recordings=recordings,
+    )
+
+
+def judge(
+    lane: Lane, rules: Policy, evidence: Evidence, project: Path, *, environ: Mapping[str, str], today: date, again: str
+) -> Verdict:
+    """The verdict over what the lane has to show, and nothing else. again: the command that runs the lane."""
+    narrow = asks(lane, rules)
+    if Check.RECORDINGS not in lane.checks:
+        evidence = replace(evidence, recordings=RecordingFacts())
+    verdict = decide(narrow, evidence, current(project, narrow, environ=environ, today=today))
+    told = [_of_lane(rule, lane, again) for rule in verdict.rules if not _elsewhere(rule, lane)]
+    return replace(verdict, rules=tuple(told))
+
+
+def _elsewhere(rule: Rule, lane: Lane) -> bool:
+    """Whether another lane, or only the verdict over all of them, has something to say about it."""
+    if rule.id in (_SEALED, _RECORDINGS) and not lane.cells:
+        return rule.id == _SEALED or Check.RECORDINGS not in lane.checks
+    return rule.id == _LIVE or rule.id.startswith(f"{_LIVE}:")
+
+
+def _of_lane(rule: Rule, lane: Lane, again: str) -> Rule:
+    if rule.again in _WHOLE:
+        rule = replace(rule, again=again)
+    if rule.id == _RECORDINGS and not lane.cells:
+        return replace(rule, findings=tuple(each for each in rule.findings if each.text not in _NO_CELL))
+    if rule.id == _RECORDINGS and Check.RECORDINGS not in lane.checks:
+        # `0 files, … 0 secrets`, which nobody has looked at here.
+        return replace(rule, good=rule.good.partition(", ")[2].removesuffix(", 0 secrets"))
+    return rule

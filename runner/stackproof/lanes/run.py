@@ -1,0 +1,140 @@
+"""Runs one lane here, as CI does: its part of the release, its smoke or its recording, into one run folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import groupby
+from pathlib import Path
+
+from rich.console import Console
+
+from stackproof import console, parts
+from stackproof.errors import ExitCode
+from stackproof.evidence.gather import gather
+from stackproof.lanes import judged, told
+from stackproof.lanes.records import Check, Lane, LaneCell
+from stackproof.parts import Parts
+from stackproof.plan import Plan
+from stackproof.run.interrupts import Interrupts
+from stackproof.run.judge import worst
+from stackproof.run.rundir import new_run_id
+from stackproof.run.steps import Telling
+from stackproof.verdict import github, policy
+from stackproof.verdict.concealing import conceal_verdict
+from stackproof.verdict.policy_records import Policy
+from stackproof.verdict.records import Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A lane that is to be run. again: the command that does it. environ: the caller's, which wins over the lane's."""
+
+    lane: Lane
+    project: Path
+    environ: Mapping[str, str]
+    today: date
+    again: str
+    as_json: bool = False
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What the lane runs with: an empty variable of the caller's counts as none."""
+        return {**self.lane.env, **{name: value for name, value in self.environ.items() if value}}
+
+
+def run(asked: Asked) -> int:
+    """Everything of the lane; the worst exit code of what it ran, or that of the signal that ended it.
+
+    UsageError when something that it names does not exist: nothing is run then. For the main thread only.
+    """
+    lane = asked.lane
+    if lane.smoke is not None:
+        from stackproof.live import smoke  # noqa: PLC0415 - it is for these lanes alone
+
+        order = replace(lane.smoke, as_json=asked.as_json)
+        return smoke.run(asked.project, order, environ=asked.variables, today=asked.today)
+    return _parts(asked)
+
+
+def plans(lane: Lane, project: Path, run_id: str, environ: Mapping[str, str]) -> tuple[Plan, ...]:
+    """The plans of a lane's cells, those that it records too; UsageError when something that they name is not there."""
+    made = list(parts.plans([each.cell for each in lane.cells], project, run_id, environ))
+    if lane.record is not None:
+        # The file says that this lane records, so it may under CI, too.
+        options = {"inference_mode": lane.record.mode.value, "allow_record_in_ci": True}
+        for service, cells in groupby(lane.record.cells, key=lambda each: each.service):
+            given = {**options, "provider_service": service} if service is not None else options
+            made += parts.plans([each.cell for each in cells], project, run_id, environ, given)
+    return tuple(made)
+
+
+def _parts(asked: Asked) -> int:
+    lane, project, environ = asked.lane, asked.project, asked.variables
+    rules = policy.load(project) if (project / policy.PATH).is_file() else None
+    run_id = new_run_id(project)
+    checks = tuple(check for check in Check if check in lane.checks and check is not Check.FRESHNESS)
+    whole = Parts(
+        project=project,
+        run_id=run_id,
+        rules=rules,
+        plans=plans(lane, project, run_id, environ),
+        checks=checks,
+        kind="lane",
+    )
+    shown = Console(quiet=True) if asked.as_json else console.make(sys.stdout, environ)
+    say = (lambda _: None) if asked.as_json else console.out
+    steps = parts.steps_of(whole)
+    with github.fenced(environ, say), Interrupts() as late:
+        say(f"stackproof lane {lane.name} · run {run_id} · {len(steps.names)} steps")
+        ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps))
+        verdict = _verdict(asked, rules, whole)
+        beside = [ran.cells.get(each.cell.id, ExitCode.NOTHING_RAN) for each in _not_judged(lane)]
+        codes = [*beside, *([verdict.exit_code] if verdict is not None else [])]
+        made = told.Told(
+            lane=lane.name,
+            run_dir=whole.run_dir,
+            verdict=verdict,
+            cells=ran.cells,
+            exit_code=ran.stopped or worst(codes),
+            again=asked.again,
+            secrets=_secrets(lane, rules, project, environ),
+            waivers=rules.waivers if rules is not None else (),
+        )
+        content = told.write(made)
+        for line in [json.dumps(content, indent=2, ensure_ascii=False)] if asked.as_json else told.lines(made, project):
+            console.out(line)
+    for line in told.annotated(made, environ):
+        say(line)
+    return int(parts.code_of(late) or made.exit_code)
+
+
+def _verdict(asked: Asked, rules: Policy | None, whole: Parts) -> Verdict | None:
+    """Over what the policy asks of the lane; None where that is nothing."""
+    if rules is None or not (whole.checks or any(each.wanted for each in asked.lane.cells)):
+        return None
+    evidence = gather([whole.run_dir])
+    found = judged.judge(
+        asked.lane,
+        rules,
+        evidence,
+        asked.project,
+        environ=asked.variables,
+        today=asked.today,
+        again=asked.again,
+    )
+    return conceal_verdict(found, _secrets(asked.lane, rules, asked.project, asked.variables))
+
+
+def _not_judged(lane: Lane) -> Sequence[LaneCell]:
+    """Cells that the policy says nothing about: what they ended with is all there is to say."""
+    recorded = lane.record.cells if lane.record is not None else ()
+    return [*(each for each in lane.cells if not each.wanted), *recorded]
+
+
+def _secrets(lane: Lane, rules: Policy | None, project: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
+    setups = {each.cell.setup for each in (*lane.cells, *(lane.record.cells if lane.record is not None else ()))}
+    return parts.secrets_of_setups(setups | {cell.setup for cell in (rules.cells if rules else ())}, project, environ)
