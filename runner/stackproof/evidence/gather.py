@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from stackproof.evidence import jsonfile, junit_cases, read, testlog
+from stackproof.evidence import jsonfile, junit_cases, live, read, testlog
 from stackproof.evidence.manifest import ManifestFacts
 from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.evidence.recordings import Misses
@@ -75,6 +75,7 @@ def gather(run_dirs: Sequence[Path]) -> Evidence:
         cells=dict(sorted(cells.items())),
         notes=tuple(notes),
         contradictions=tuple(contradictions),
+        live=live.together(folder.evidence.live for folder in folders),
         **checks,
     )
 

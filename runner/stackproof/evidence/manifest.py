@@ -37,6 +37,7 @@ _EVIDENCE = (
     ("checks/benchmark.json", "benchmark"),
     ("checks/recordings.json", "recordings"),
     ("checks/claims.json", "claims"),
+    ("checks/live.json", "live"),
     ("checks/claims/observations.jsonl", "observations"),
     ("checks/claims/tests.jsonl", "tests"),
     ("checks/claims/junit.xml", "junit"),

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import benchmark, claims, jsonfile, junit, manifest, recordings, testlog, typecheck
+from stackproof.evidence import benchmark, claims, jsonfile, junit, live, manifest, recordings, testlog, typecheck
 from stackproof.evidence.benchmark import BenchmarkFacts
 from stackproof.evidence.claims import ClaimFacts
 from stackproof.evidence.junit import Report
+from stackproof.evidence.live import LiveEvidence
 from stackproof.evidence.manifest import ManifestFacts
 from stackproof.evidence.recordings import Misses, RecordingFacts
 from stackproof.evidence.testlog import TestLog
@@ -76,6 +77,7 @@ class Evidence:
     benchmark: BenchmarkFacts | None = None
     recordings: RecordingFacts | None = None
     claims: ClaimFacts | None = None
+    live: LiveEvidence = live.NONE
     notes: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
 
@@ -94,6 +96,7 @@ def read(run_dir: Path) -> Evidence:
         benchmark=benchmark.read(run_dir / "checks/benchmark.json"),
         recordings=recordings.read(run_dir / "checks/recordings.json"),
         claims=claims.read(run_dir),
+        live=live.of_run(run_dir),
     )
 
 

@@ -55,6 +55,8 @@ def check(project: Path, catalog: Catalog, today: date, seen: Seen | None = None
         catalog.suite(cell.suite, where=where)
         catalog.setup(cell.setup, where=where)
         catalog.stack(cell.stack.partition(":")[2], where=where)
+    for setup in rules.live.setups if rules.live is not None else ():
+        catalog.setup(setup, where=f"{PATH.as_posix()}, live")
     return [*_expected(project, expected.names(rules)), *_waivers(project, rules, today, seen)]
 
 

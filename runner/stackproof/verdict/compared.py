@@ -14,6 +14,7 @@ from stackproof.errors import UsageError
 from stackproof.evidence import benchmark, benchmark_changes, gather, jsonfile
 from stackproof.evidence.benchmark import BenchmarkFacts
 from stackproof.evidence.benchmark_changes import BenchmarkChanges, ChangeKind
+from stackproof.evidence.live import DriftCounts
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import Evidence
 from stackproof.verdict.records import Verdict
@@ -28,13 +29,14 @@ _SHOWN = 5
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Results:
     """What a later run is compared with. tests: by cell and name. state, rules: of the verdict and of each of its rules
-    by title; none where nobody weighed the run.
+    by title; none where nobody weighed the run. drift: of live smokes, by setup, as far as it is known.
     """
 
     run_id: str | None = None
     commit: str | None = None
     state: str | None = None
     rules: Mapping[str, str] = field(default_factory=dict)
+    drift: Mapping[str, DriftCounts] = field(default_factory=dict)
     tests: Mapping[str, Mapping[str, Outcome]] = field(default_factory=dict)
     benchmark: BenchmarkFacts | None = None
 
@@ -43,7 +45,8 @@ class Results:
 class Compared:
     """The changes, each test as `name in cell`. cells: those that only one of the two runs has, and nothing more.
 
-    verdict, rules: what is in another state, and the rules that only one of the two verdicts has, as sentences.
+    verdict, rules: what is in another state, and the rules that only one of the two verdicts has, as sentences. drift:
+    of live smokes, where it is another one.
     """
 
     run_id: str | None
@@ -56,6 +59,7 @@ class Compared:
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
+    drift: tuple[str, ...] = ()
     benchmarks: BenchmarkChanges | None = None
 
     @property
@@ -80,6 +84,7 @@ def results_of(evidence: Evidence, verdict: Verdict | None = None) -> Results:
         commit=evidence.manifest.commit,
         state=None if verdict is None else verdict.state.value,
         rules={} if verdict is None else {rule.title: rule.state.value for rule in verdict.rules},
+        drift={each.setup: each.drift for each in (verdict.live if verdict else ()) if each.drift is not None},
         tests={
             name: {fact.name: fact.outcome for fact in tests_of(cell).facts} for name, cell in evidence.cells.items()
         },
@@ -138,9 +143,20 @@ def _of_verdict(data: Mapping[str, Any]) -> Results:
         commit=jsonfile.text(data, "commit"),
         state=jsonfile.text(data, "verdict"),
         rules={str(rule.get("title")): str(rule.get("state")) for rule in rules},
+        drift=dict(_drift_of(data.get("live"))),
         tests=tests,
         benchmark=benchmark.of_json(measured) if measured else None,
     )
+
+
+def _drift_of(items: object) -> Iterator[tuple[str, DriftCounts]]:
+    """Verdicts from before there were live smokes have none."""
+    for item in items if isinstance(items, list) else ():
+        match item:
+            case {"setup": str(setup), "drift": {"breaking": int(breaking), "additive": int(additive)}}:
+                yield setup, DriftCounts(breaking=breaking, additive=additive)
+            case _:
+                continue
 
 
 def newest_before(run_dir: Path, *beside: Path) -> Path | None:
@@ -185,6 +201,7 @@ def compare(now: Results, then: Results) -> Compared:
             *(f"{cell} is new" for cell in sorted(now.tests.keys() - then.tests.keys())),
             *(f"{cell} did not run now" for cell in sorted(then.tests.keys() - now.tests.keys())),
         ),
+        drift=tuple(_drifts(now.drift, then.drift)),
         benchmarks=measured,
     )
 
@@ -203,6 +220,16 @@ def _rules(now: Mapping[str, str], then: Mapping[str, str]) -> Iterator[str]:
         elif turned := _turned(state, then[title]):
             yield f"{title}: {turned}"
     yield from (f"{title}: not asked for now, {then[title]} before" for title in sorted(then.keys() - now.keys()))
+
+
+def _drifts(now: Mapping[str, DriftCounts], then: Mapping[str, DriftCounts]) -> Iterator[str]:
+    for setup in sorted(now.keys() & then.keys()):
+        new, old = now[setup], then[setup]
+        if (new.breaking, new.additive) != (old.breaking, old.additive):
+            yield (
+                f"live {setup}: {new.breaking} breaking and {new.additive} additive differences now, "
+                f"{old.breaking} and {old.additive} before"
+            )
 
 
 def _changes(now: Mapping[str, Outcome], then: Mapping[str, Outcome]) -> Iterable[tuple[str, str]]:
@@ -233,6 +260,7 @@ def as_json(compared: Compared) -> dict[str, Any]:
         "removed": list(compared.removed),
         "added": list(compared.added),
         "cells": list(compared.cells),
+        "drift": list(compared.drift),
         "benchmarks": [
             {"name": change.name, "kind": change.kind.value, "by": change.by, "of": change.of}
             for change in (found.changes if found is not None else ())
@@ -255,6 +283,7 @@ def lines(compared: Compared) -> list[str]:
     changed = len(compared.rules)
     numbers = [f"{len(found)} {word}" for word, found in parts.items() if found]
     numbers += [f"{changed} rule{'' if changed == 1 else 's'} changed"] if changed else []
+    numbers += [f"drift of {len(compared.drift)} changed"] if compared.drift else []
     numbers = numbers or ["no test or benchmark changed"]
     numbers = [compared.verdict, *numbers] if compared.verdict is not None else numbers
     commit = f" (commit {compared.commit[:7]})" if compared.commit else ""
@@ -265,7 +294,7 @@ def lines(compared: Compared) -> list[str]:
         if word != "added":
             told += [f"  {word}: {each}" for each in found[:_SHOWN]]
             told += [f"  … and {len(found) - _SHOWN} more {word}"] if len(found) > _SHOWN else []
-    told += [f"  {each}" for each in compared.cells]
+    told += [f"  {each}" for each in (*compared.drift, *compared.cells)]
     if compared.benchmarks is not None and compared.benchmarks.not_comparable:
         told.append(f"  benchmarks {compared.benchmarks.not_comparable}")
     return told

@@ -8,12 +8,28 @@ from dataclasses import replace
 from stackproof.evidence.junit import Case, Report
 from stackproof.recorder import redact
 from stackproof.verdict.records import Finding, Rule, Verdict
+from stackproof.verdict.standing import Standing
 from stackproof.verdict.test_rows import TestRow
 
 
 def conceal_verdict(verdict: Verdict, secrets: Mapping[str, str]) -> Verdict:
     """The same verdict; `secrets` are values by the name of their variable, as `redact.known_values` gives them."""
-    return replace(verdict, rules=tuple(_rule(rule, secrets) for rule in verdict.rules))
+    return replace(
+        verdict,
+        rules=tuple(_rule(rule, secrets) for rule in verdict.rules),
+        live=tuple(conceal_standing(each, secrets) for each in verdict.live),
+    )
+
+
+def conceal_standing(standing: Standing, secrets: Mapping[str, str]) -> Standing:
+    """The same standing with what its models are called and why they failed concealed."""
+    if standing.smoke is None:
+        return standing
+    models = tuple(
+        replace(model, model=redact.conceal(model.model, secrets), reason=redact.conceal(model.reason, secrets))
+        for model in standing.smoke.models
+    )
+    return replace(standing, smoke=replace(standing.smoke, models=models))
 
 
 def conceal_rows(rows: Iterable[TestRow], secrets: Mapping[str, str]) -> tuple[TestRow, ...]:

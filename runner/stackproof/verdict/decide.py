@@ -9,9 +9,11 @@ from stackproof.verdict.cell_rule import cell_rule, is_absent
 from stackproof.verdict.check_rules import benchmark_rule, types_rule
 from stackproof.verdict.claims_rule import claim_tests, claims_rules
 from stackproof.verdict.current import Current
+from stackproof.verdict.live_rule import live_rule
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.records import Rule, Verdict
 from stackproof.verdict.run_rules import evidence_rule, flaky_rule, recordings_rule, sealed_rule, source_rule
+from stackproof.verdict.standing import standing
 from stackproof.verdict.tests_of import NO_TESTS, tests_of
 from stackproof.verdict.waiving import waivers_rule
 
@@ -35,6 +37,16 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     rules += [benchmark_rule(each, evidence.benchmark, policy, current, damage) for each in policy.benchmarks]
     if policy.claims is not None:
         rules += claims_rules(policy.claims, policy, evidence, current)
+    smokes, stands = evidence.live + current.live, []
+    if policy.live is not None:
+        stands = [
+            standing(setup, smokes.smokes, today=current.today, limit=policy.live.max_age_days)
+            for setup in policy.live.setups
+        ]
+        rules += [
+            live_rule(policy.live, each, problems=smokes.problems, damage=damage, insist=current.insist_live)
+            for each in stands
+        ]
     rules += [
         recordings_rule(policy.recordings, started, evidence, current.today),
         sealed_rule(policy.sealed, started),
@@ -51,6 +63,7 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
         started=min((cell.started for cell in cells.values() if cell.started), default=None),
         stopped=max((cell.stopped for cell in cells.values() if cell.stopped), default=None),
         as_of=current.today.isoformat(),
+        live=tuple(stands),
     )
 
 
@@ -60,6 +73,7 @@ _COMMANDS = {
     "nox -s verify_release": "stackproof verify-release",
     "nox -s typecheck --": "stackproof typecheck",
     "nox -s benchmark": "stackproof benchmark",
+    "nox -s live_smoke --": "stackproof smoke",
 }
 
 

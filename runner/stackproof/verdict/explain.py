@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from stackproof.evidence.live import VARIABLE
 from stackproof.verdict import accepted, expected
 from stackproof.verdict.expected import CLAIMS, Expectation
 from stackproof.verdict.policy import (
     PATH,
     CellPolicy,
+    DriftRule,
     FlakyPolicy,
+    LivePolicy,
     Policy,
     RecordingsPolicy,
     Required,
@@ -50,6 +53,7 @@ def explain(
         *(Asked(text=text, line=lines.get("typecheck")) for text in _types(policy, accepted_types)),
         *_benchmarks(policy),
         *(Asked(text=text, line=lines.get("claims")) for text in _claims(policy, expectations.get(CLAIMS))),
+        *(Asked(text=text, line=lines.get("live")) for text in _live(policy.live)),
         *(Asked(text=text, line=lines.get("flaky")) for text in _flaky(policy.flaky)),
         *(Asked(text=_waiver(each, today), line=each.line) for each in policy.waivers),
     )
@@ -141,6 +145,23 @@ def _claims(policy: Policy, expectation: Expectation | None) -> Iterator[str]:
     yield f"{which} of {wanted.file.as_posix()} hold, by {tests}, within {wanted.timeout:g} s."
     if asked != number:
         yield f"Required are {', '.join(name for name in wanted.claims if name in wanted.required)}."
+
+
+def _live(live: LivePolicy | None) -> Iterator[str]:
+    if live is None:
+        return
+    where = (
+        ""
+        if live.required is Required.ALWAYS
+        else f"; where there is no evidence of one, that is said, and counts only where {VARIABLE} is set"
+    )
+    days = _number(live.max_age_days, "day")
+    yield f"A live smoke of each of {', '.join(live.setups)} has passed within {days}{where}."
+    match live.drift:
+        case DriftRule.WARN:
+            yield "Where its answers differ from the recordings, that is said, and does not count."
+        case DriftRule.FAIL:
+            yield "Its answers do not break with the recordings; what is new in them is said, and does not count."
 
 
 def _flaky(flaky: FlakyPolicy) -> Iterator[str]:

@@ -15,10 +15,13 @@ from stackproof.faults.claim_file import Claim
 from stackproof.suggest import did_you_mean
 from stackproof.verdict.policy_records import (
     CLAIMS_TIMEOUT,
+    LIVE_MAX_AGE,
     BenchmarkPolicy,
     CellPolicy,
     ClaimsPolicy,
+    DriftRule,
     FlakyPolicy,
+    LivePolicy,
     Policy,
     RecordingsPolicy,
     Required,
@@ -33,7 +36,9 @@ __all__ = [
     "BenchmarkPolicy",
     "CellPolicy",
     "ClaimsPolicy",
+    "DriftRule",
     "FlakyPolicy",
+    "LivePolicy",
     "Policy",
     "RecordingsPolicy",
     "Required",
@@ -49,7 +54,8 @@ PATH = Path("ci/release.yaml")
 VERSION = 1
 ALL = "all"
 _SECTIONS = (
-    "version", "cells", "source", "sealed", "recordings", "typecheck", "benchmarks", "claims", "flaky", "waivers",
+    "version", "cells", "source", "sealed", "recordings", "typecheck", "benchmarks", "claims", "live", "flaky",
+    "waivers",
 )  # fmt: skip
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -77,6 +83,7 @@ def load(project: Path) -> Policy:
         typecheck=_typecheck(file.section("typecheck", "'typecheck'")),
         benchmarks=tuple(_benchmarks(file.section("benchmarks", "'benchmarks'"))),
         claims=_claims(file.section("claims", "'claims'"), project),
+        live=_live(file.section("live", "'live'")),
         flaky=_flaky(file.section("flaky", "'flaky'"), sorted({cell.suite for cell in cells})),
         waivers=tuple(_waiver(section, ids) for section in _items(file, "waivers", "waiver")),
         lines=dict(file.data.lines),
@@ -188,6 +195,23 @@ def _required(section: Section, claims: Mapping[str, Claim]) -> frozenset[str]:
         if name not in claims:
             section.fail(f"'required' of 'claims' names {name!r}{did_you_mean(name, claims)}", key="required")
     return frozenset(names)
+
+
+def _live(section: Section | None) -> LivePolicy | None:
+    if section is None:
+        return None
+    section.only("setups", "max_age_days", "drift", "required")
+    setups = section.texts("setups")
+    if not setups:
+        section.fail("'live' lacks 'setups', the setups of which a live smoke has passed", key="setups")
+    if doubled := next((each for each in setups if setups.count(each) > 1), None):
+        section.fail(f"setup {doubled!r} is listed twice in 'live'", key="setups")
+    return LivePolicy(
+        setups=setups,
+        max_age_days=section.integer("max_age_days", minimum=1) or LIVE_MAX_AGE,
+        drift=_choice(section, "drift", DriftRule, DriftRule.WARN),
+        required=_choice(section, "required", Required, Required.ALWAYS),
+    )
 
 
 def _recordings(section: Section | None) -> RecordingsPolicy:

@@ -11,6 +11,7 @@ from pathlib import Path
 from stackproof.faults.claim_file import Claim
 
 CLAIMS_TIMEOUT = 600.0  # seconds
+LIVE_MAX_AGE = 8  # days: a week of the usual schedule, and one for its delays
 
 
 class Required(StrEnum):
@@ -32,6 +33,13 @@ class SealedRule(StrEnum):
 
     NAMESPACE = "namespace"
     SAID = "said"
+
+
+class DriftRule(StrEnum):
+    """What follows where providers answer differently from the recordings, in what breaks a client."""
+
+    WARN = "warn"
+    FAIL = "fail"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,6 +113,18 @@ class RecordingsPolicy:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LivePolicy:
+    """setups: a live smoke of each has passed. max_age_days: at most so long ago. required: where-available counts
+    only where there is evidence of one, or a variable says that there is.
+    """
+
+    setups: tuple[str, ...]
+    max_age_days: int = LIVE_MAX_AGE
+    drift: DriftRule = DriftRule.WARN
+    required: Required = Required.ALWAYS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FlakyPolicy:
     """How many tests may pass only when they run again. suites: budgets of their own; all others share `allowed`."""
 
@@ -135,6 +155,7 @@ class Policy:
     typecheck: TypecheckPolicy | None = None
     benchmarks: tuple[BenchmarkPolicy, ...] = ()
     claims: ClaimsPolicy | None = None
+    live: LivePolicy | None = None
     flaky: FlakyPolicy = FlakyPolicy()
     waivers: tuple[Waiver, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)

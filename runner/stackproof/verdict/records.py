@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stackproof.errors import ExitCode
+from stackproof.verdict.standing import Standing
 
 
 class State(StrEnum):
@@ -111,7 +112,7 @@ class Verdict:
     """The answer to "may this be released?", with a line per rule.
 
     commit, dirty: the source that was weighed. policy: its digest. started, stopped: first and last of the evidence,
-    UTC in ISO format. as_of: the day on which waivers were looked at.
+    UTC in ISO format. as_of: the day on which waivers were looked at. live: how each setup stands with its live smoke.
     """
 
     rules: tuple[Rule, ...]
@@ -122,6 +123,7 @@ class Verdict:
     started: str | None = None
     stopped: str | None = None
     as_of: str = ""
+    live: tuple[Standing, ...] = ()
 
     @property
     def state(self) -> State:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from stackproof.verdict.markdown import to_markdown
 from stackproof.verdict.records import Rule, State, Verdict
+from stackproof.verdict.standing import Standing
 
-__all__ = ["SCHEMA", "to_json", "to_markdown"]
+__all__ = ["SCHEMA", "live", "to_json", "to_markdown"]
 
 SCHEMA = 1
 
@@ -28,6 +30,25 @@ def to_json(verdict: Verdict) -> dict[str, Any]:
         "as_of": verdict.as_of,
         "rules": [_rule(rule) for rule in verdict.rules],
         "again": list(verdict.again),
+        "live": [live(each) for each in verdict.live],
+    }
+
+
+def live(standing: Standing) -> dict[str, Any]:
+    """How a setup stands with its live smoke; `stackproof freshness --json` has it, too."""
+    smoke, drift = standing.smoke, standing.drift
+    return {
+        "setup": standing.setup,
+        "state": standing.state.value,
+        "outcome": None if standing.outcome is None else standing.outcome.value,
+        "stopped": None if smoke is None else smoke.stopped.isoformat(timespec="seconds"),
+        "age_days": standing.age,
+        "max_age_days": standing.limit,
+        "run_id": None if smoke is None else smoke.run_id,
+        "commit": None if smoke is None else smoke.commit,
+        "models": [model.model for model in standing.models],
+        "drift": None if drift is None else asdict(drift),
+        "file": None if smoke is None else smoke.origin,
     }
 
 

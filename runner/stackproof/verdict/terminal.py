@@ -33,7 +33,8 @@ def mark(rule: Rule) -> str:
     """One character for the state of a rule."""
     match rule.state:
         case State.PASS:
-            return "~" if rule.noted and rule.id in ("flaky", "waivers", "sealed", "source") else "✓"
+            told = rule.id in ("flaky", "waivers", "sealed", "source") or rule.id.startswith("live:")
+            return "~" if rule.noted and told else "✓"
         case State.NOT_PROVEN:
             return "?"
         case State.FAIL:

@@ -59,7 +59,12 @@ def planned(project: Path, run_dir: Path, *, accept_types: bool = False) -> Upda
         unable = unable_tests(found.claims, rules.claims.claims)
     types = None if rules.typecheck is None else _types(project, rules, found, accept=accept_types)
     if not cells and (types is None or not types.files):
-        raise NotProvenError(f"{run_dir.name} holds no cell of the policy", hint=f"the policy has {', '.join(wanted)}")
+        raise NotProvenError(
+            f"{run_dir.name} holds no cell of the policy",
+            hint="no list of tests is kept of a live smoke: it counts as it is"
+            if found.live.smokes
+            else f"the policy has {', '.join(wanted)}",
+        )
     files: dict[Path, str | None] = {}
     lines: list[str] = []
     for name, cell in cells.items():

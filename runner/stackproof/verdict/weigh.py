@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stackproof import catalog, options
 from stackproof.errors import UsageError
-from stackproof.evidence import digests, git
+from stackproof.evidence import digests, git, live
 from stackproof.evidence.gather import gather
 from stackproof.evidence.read import Evidence
 from stackproof.option_values import truthy
@@ -58,6 +58,8 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
         claims=digests.file(project / rules.claims.file) if rules.claims else None,
         accepted_types=accepted.load(project) if rules.typecheck else {},
         claim_tests=digests.suite(project, rules.claims.tests) if rules.claims else None,
+        live=live.elsewhere(project, environ) if rules.live else live.NONE,
+        insist_live=live.names_some(environ),
     )
 
 

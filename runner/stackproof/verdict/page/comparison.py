@@ -63,6 +63,7 @@ def of(published: Publication) -> dict[str, Any] | None:
         "more_fresh": max(0, len(fresh) - _MOST),
         "tests": _tests(found),
         "cells": list(found.cells[:_MOST]) if found is not None else [],
+        "drift": list(found.drift[:_MOST]) if found is not None else [],
         "benchmarks": _benchmarks(found),
         "fresh_words": counted(len(fresh), "finding"),
     }
