@@ -53,8 +53,20 @@ def stack(request: pytest.FixtureRequest) -> StackHandle:
 
 @pytest.fixture
 def live_model(request: pytest.FixtureRequest) -> LiveModel:
-    """A model to call for real. Skipped unless the provider's own variable and STACKPROOF_LIVE_MODEL are both set."""
-    model: LiveModel = request.param
+    """A model to call for real: skipped unless the provider's own variable and STACKPROOF_LIVE_MODEL are both set.
+
+    In a run that records or replays it is the setup's own text model.
+    """
+    if hasattr(request, "param"):
+        named: LiveModel = request.param
+        return named
+    from stackproof.live.opt_in import NotWanted
+    from stackproof.plugin import live
+
+    (model,) = live.models(request.config)
+    if isinstance(model, NotWanted):
+        # A test that asks for it by name at run time has no mark.
+        pytest.skip(model.reason)
     return model
 
 

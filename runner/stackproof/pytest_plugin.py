@@ -64,11 +64,21 @@ def _offer(config: pytest.Config) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that makes real calls runs once for each model that is asked for, or is skipped with what is missing."""
+    """A test that makes real calls runs once for each model that is asked for."""
     if "live_model" in metafunc.fixturenames and metafunc.config.pluginmanager.has_plugin("stackproof-fixtures"):
         from stackproof.plugin import live
 
         live.parametrize(metafunc)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """One that is not to make them is skipped with what is missing, before anything is started for it."""
+    if "live_model" in getattr(item, "fixturenames", ()) and item.config.pluginmanager.has_plugin(
+        "stackproof-fixtures"
+    ):
+        from stackproof.plugin import live
+
+        live.mark(item)
 
 
 @pytest.hookimpl(tryfirst=True)
