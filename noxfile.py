@@ -30,8 +30,8 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Rules and format."""
-    _run(session, "dev", ["ruff", "check", "."], ["ruff", "format", "--check", "."])
+    """Rules and format, and what CI runs: workflows, actions, pipelines and scripts."""
+    _run(session, "dev", ["ruff", "check", "."], ["ruff", "format", "--check", "."], ["ci.lint"])
 
 
 @nox.session
