@@ -1,0 +1,1 @@
+"""Live answers compared by shape with the recordings of the same tests."""
