@@ -15,7 +15,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 WORKFLOWS, ACTIONS = ".github/workflows/*.yml", ".github/actions/*/action.yml"
-GITLAB = ".gitlab-ci.yml"
+GITLAB = (".gitlab-ci.yml", "ci/gitlab-*.yml")
 _LONGEST = 300  # seconds for one tool
 
 
@@ -30,7 +30,6 @@ class Check:
 
 def checks(tools: Path) -> tuple[Check, ...]:
     """All of them, in the order in which they run; tools: the folder with the programs of this environment."""
-    schema = "--builtin-schema"
     return (
         Check(
             tool="actionlint",
@@ -40,19 +39,20 @@ def checks(tools: Path) -> tuple[Check, ...]:
         ),
         Check(
             tool="zizmor",
-            arguments=("--offline", "--no-progress", "--quiet", "--persona", "auditor", "--config", ".github/zizmor.yml"),
+            arguments=("--offline", "--quiet", "--no-progress", "--persona=auditor", "--config=.github/zizmor.yml"),
             files=(WORKFLOWS, ACTIONS),
         ),
-        Check(tool="check-jsonschema", arguments=(schema, "vendor.github-workflows"), files=(WORKFLOWS,)),
-        Check(tool="check-jsonschema", arguments=(schema, "custom.github-workflows-require-timeout"), files=(WORKFLOWS,)),
-        Check(tool="check-jsonschema", arguments=(schema, "vendor.github-actions"), files=(ACTIONS,)),
-        Check(
-            tool="check-jsonschema",
-            arguments=(schema, "vendor.gitlab-ci", "--data-transform", "gitlab-ci"),
-            files=(GITLAB,),
-        ),
+        _by_schema("vendor.github-workflows", WORKFLOWS),
+        _by_schema("custom.github-workflows-require-timeout", WORKFLOWS),
+        _by_schema("vendor.github-actions", ACTIONS),
+        _by_schema("vendor.gitlab-ci", *GITLAB, more=("--data-transform", "gitlab-ci")),
         Check(tool="shellcheck", arguments=("--severity", "warning"), files=(".ci/*", "ci/*")),
     )
+
+
+def _by_schema(name: str, *files: str, more: tuple[str, ...] = ()) -> Check:
+    """A check with a schema that check-jsonschema carries."""
+    return Check(tool="check-jsonschema", arguments=("--builtin-schema", name, *more), files=files)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -90,10 +90,14 @@ def run(check: Check, tools: Path) -> int:
 
 
 def found(pattern: str) -> Iterator[str]:
-    """Files below the project that match, as paths from there; of those in ci/, only programs for bash."""
+    """Files below the project that match, as paths from there; of those without a suffix, programs for bash."""
     for path in sorted(PROJECT.glob(pattern)):
-        if path.is_file() and (path.suffix == ".yml" or path.read_bytes().startswith(b"#!/usr/bin/env bash\n")):
+        if pattern.endswith(path.suffix) if path.suffix else _is_for_bash(path):
             yield path.relative_to(PROJECT).as_posix()
+
+
+def _is_for_bash(path: Path) -> bool:
+    return path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env bash\n")
 
 
 if __name__ == "__main__":
