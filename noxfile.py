@@ -58,6 +58,12 @@ def verify_release(session: nox.Session) -> None:
     _run(session, "dev", ["stackproof", "verify-release"])
 
 
+@nox.session
+def lane(session: nox.Session) -> None:
+    """One job of CI, all of it: nox -s lane -- NAME; `stackproof lane list` has the names."""
+    _run(session, "dev", ["stackproof", "lane", "run"])
+
+
 def _run(session: nox.Session, extra: str, *modules: list[str]) -> None:
     """Install the project with `extra`, run each module with the arguments behind `--`, end as the first bad one."""
     if session.venv_backend != "none":

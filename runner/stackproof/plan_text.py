@@ -55,17 +55,22 @@ def facts(plan: Plan) -> dict[str, object]:
         "run_id": plan.run_id,
         "run_dir": str(plan.run_dir),
         "inference_mode": plan.options.inference_mode,
-        "cells": [_cell_facts(cell, plan) for cell in plan.cells],
+        "cells": cells(plan),
         "options": options,
     }
 
 
-def as_github_matrix(plan: Plan) -> str:
+def cells(*plans: Plan) -> list[dict[str, object]]:
+    """The cells of all these plans in plain data."""
+    return [_cell_facts(cell, plan) for plan in plans for cell in plan.cells]
+
+
+def as_github_matrix(*plans: Plan) -> str:
     """One line for `strategy.matrix` of GitHub Actions, by way of `fromJSON`."""
-    return json.dumps({"include": [_cell_facts(cell, plan) for cell in plan.cells]}, ensure_ascii=False)
+    return json.dumps({"include": cells(*plans)}, ensure_ascii=False)
 
 
-def as_gitlab(plan: Plan) -> str:
+def as_gitlab(*plans: Plan) -> str:
     """A child pipeline for GitLab (`trigger: include: artifact`), one job a cell, in YAML."""
     jobs = {
         cell.id: {
@@ -76,6 +81,7 @@ def as_gitlab(plan: Plan) -> str:
                 "reports": {"junit": ".stackproof/runs/*/junit.xml"},
             },
         }
+        for plan in plans
         for cell in plan.cells
     }
     return yaml.safe_dump(jobs, sort_keys=False, allow_unicode=True, width=1000)

@@ -11,6 +11,7 @@ import click
 
 from stackproof import console
 from stackproof.cli.cli_words import CommandGroup
+from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode
 from stackproof.lanes import ci, covered, read, shown
 from stackproof.lanes.records import Lane, Matrix, Trigger
@@ -20,6 +21,7 @@ from stackproof.verdict import policy
 if TYPE_CHECKING:
     from stackproof.catalog.records import Catalog
 
+_FORMATS = click.Choice(["text", "json", "github-matrix", "gitlab"])
 _TRIGGERS = click.Choice([trigger.value for trigger in Trigger])
 
 
@@ -48,7 +50,7 @@ def lane() -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "github-matrix", "gitlab"]),
+    type=_FORMATS,
     default="text",
     help="A table, one JSON object, one line for a matrix of GitHub Actions, or a child pipeline for GitLab.",
 )
@@ -126,6 +128,36 @@ def check(around: Surroundings, triggers: tuple[str, ...]) -> int:
         else:
             console.out(f"the lanes of {trigger} hold all that {policy.PATH.as_posix()} asks for")
     return ends
+
+
+@click.command("plan")
+@click.option("--lane", "name", required=True, metavar="NAME", help="The lane whose cells are planned.")
+@click.option("--format", "form", type=_FORMATS, default="text", help="How it is printed, as of run --dry-run.")
+@click.pass_obj
+def plan(around: Surroundings, name: str, form: str) -> int:
+    """Show the cells of a lane as they would run, and run nothing.
+
+    `stackproof run --dry-run` does the same for a command line.
+    """
+    from stackproof import plan_text  # noqa: PLC0415
+    from stackproof.lanes import run as lanes_run  # noqa: PLC0415
+    from stackproof.run.rundir import new_run_id  # noqa: PLC0415
+
+    found = _lane(around, name)
+    variables = {**found.env, **around.environ}
+    plans = lanes_run.plans(found, around.project, new_run_id(around.project), variables)
+    match form:
+        case "json":
+            checks = [check.value for check in found.checks]
+            print_json({"schema": 1, "lane": name, "checks": checks, "cells": plan_text.cells(*plans)})
+        case "github-matrix":
+            console.out(plan_text.as_github_matrix(*plans))
+        case "gitlab":
+            console.out(plan_text.as_gitlab(*plans).rstrip())
+        case _:
+            for line in shown.planned(found, plan_text.cells(*plans)):
+                console.out(line)
+    return ExitCode.PASS
 
 
 def again(project: Path) -> str:

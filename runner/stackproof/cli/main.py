@@ -85,6 +85,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
         "claims": "stackproof.cli.claims_cli:claims",
         "edge": "stackproof.cli.edge_cli:edge",
         "lane": "stackproof.cli.lane_cli:lane",
+        "plan": "stackproof.cli.lane_cli:plan",
         "policy": "stackproof.cli.policy_cli:policy",
         "recordings": "stackproof.cli.recordings_cli:recordings",
         "stack": "stackproof.cli.stack_cli:stack",

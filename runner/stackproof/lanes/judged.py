@@ -16,7 +16,7 @@ from stackproof.verdict.records import Rule, Verdict
 from stackproof.verdict.run_rules import AGAIN
 from stackproof.verdict.weigh import current
 
-_RECORDINGS, _SEALED, _LIVE = "recordings", "sealed", "live"
+_RECORDINGS, _SEALED = "recordings", "sealed"
 # What these two say where no cell ran; a lane of checks alone has none.
 _NO_CELL = ("no cell used them", "no cell ran")
 _WHOLE = frozenset({AGAIN, "stackproof verify-release"})
@@ -35,6 +35,8 @@ def asks(lane: Lane, rules: Policy) -> Policy:
         benchmarks=rules.benchmarks if Check.BENCHMARKS in lane.checks else (),
         claims=rules.claims if Check.CLAIMS in lane.checks else None,
         recordings=recordings,
+        # Lanes of their own call providers, and the verdict asks when they last did.
+        live=None,
     )
 
 
@@ -51,10 +53,10 @@ def judge(
 
 
 def _elsewhere(rule: Rule, lane: Lane) -> bool:
-    """Whether another lane, or only the verdict over all of them, has something to say about it."""
-    if rule.id in (_SEALED, _RECORDINGS) and not lane.cells:
-        return rule.id == _SEALED or Check.RECORDINGS not in lane.checks
-    return rule.id == _LIVE or rule.id.startswith(f"{_LIVE}:")
+    """Whether it is about cells, and this lane has none."""
+    if lane.cells:
+        return False
+    return rule.id == _SEALED or (rule.id == _RECORDINGS and Check.RECORDINGS not in lane.checks)
 
 
 def _of_lane(rule: Rule, lane: Lane, again: str) -> Rule:

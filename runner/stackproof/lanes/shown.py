@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -54,6 +54,19 @@ def lines(lane: Lane, again: str) -> Iterator[str]:
         yield f"  budget       {most.max_requests} requests, {most.max_tokens} tokens, {most.max_seconds:g} s"
         yield f"  unasked      {'is a failure' if smoke.require else 'is skipped'}"
     yield f"  by hand      {again} {lane.name}"
+
+
+def planned(lane: Lane, cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A lane's steps in their order, a cell with the command that runs it alone. cells: of `plan_text.cells`."""
+    steps = len(cells) + len(lane.checks)
+    yield f"lane {lane.name}: {_number(steps, 'step')}, ci/matrix.yaml:{lane.line}"
+    for cell in cells:
+        beside = [*cell["containers"], *([cell["service"]] if cell["service"] else [])]
+        yield f"  {cell['title']}{', beside ' if beside else ''}{', '.join(beside)}"
+        yield f"      {cell['command']}"
+    yield from (f"  {check.value}" for check in lane.checks)
+    if lane.smoke is not None:
+        yield f"  real calls: {', '.join(lane.smoke.setups)}"
 
 
 def facts(lane: Lane) -> dict[str, Any]:
