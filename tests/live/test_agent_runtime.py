@@ -1,11 +1,12 @@
 """A turn of the agent runtime with a real model. It asks for the end of the protocol, and nothing of the wording.
 
-Skipped unless the provider's own variable (its key, or its URL where it takes none) and STACKPROOF_LIVE_MODEL are set.
+It needs no server: the runtime asks the provider itself, through Responses.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from reference_stack.agent.approval import AllowAll
 from reference_stack.agent.cancel import CancelToken
@@ -18,12 +19,14 @@ from reference_stack.agent.tools import ToolRegistry
 from reference_stack.agent.turn import TurnSettings, run_turn
 from reference_stack.clients import opened
 from reference_stack.providers import configured
+from stackproof.catalog.records import Wire
 from stackproof.live.opt_in import LiveModel
 
 DEADLINE = 120.0
 
 
-def test_a_turn_is_completed(live_model: LiveModel) -> None:
+def test_a_turn_is_completed(live_model: LiveModel, speaking: Callable[[Wire], str]) -> None:
+    speaking(Wire.RESPONSES)
     told: list[SessionEvent] = []
 
     async def emit(event: SessionEvent) -> None:
@@ -34,7 +37,7 @@ def test_a_turn_is_completed(live_model: LiveModel) -> None:
         async with asyncio.timeout(DEADLINE), opened(providers, None) as clients:
             end = await run_turn(
                 Session("live"),
-                [user_message("Say one word.")],
+                [user_message("Say hello.")],
                 turn_id="live-1",
                 settings=TurnSettings(model=live_model.model, options={"max_output_tokens": 512}),
                 model=ResponsesClient(clients[live_model.provider].openai, provider=live_model.provider),

@@ -29,7 +29,10 @@ _NAME = re.compile(r"(?P<scope>[0-9a-f]{12})-(?P<request>[0-9a-f]{20})(?:-(?P<or
 
 
 def folder_of(scope_name: str, integration_root: str) -> str:
-    """Folder of a scope's recordings below the setup's: that of its test file, or `common`."""
+    """Folder of a scope's recordings below the setup's: that of its test file, or `common`.
+
+    A suite may lie beside the integration root, as tests/live beside tests/integration: its recordings are in `live`.
+    """
     if scope_name == STACK_NAME:
         return COMMON
     is_fixture = scope_name.startswith("fixture:")
@@ -41,7 +44,10 @@ def folder_of(scope_name: str, integration_root: str) -> str:
         return folder or (COMMON if is_fixture else ".")
     if folder == root:
         return "."
-    return folder[len(root) + 1 :] if folder.startswith(root + "/") else COMMON
+    for above in (root, os.path.dirname(root)):
+        if above and folder.startswith(above + "/"):
+            return folder[len(above) + 1 :]
+    return COMMON
 
 
 class Store:
