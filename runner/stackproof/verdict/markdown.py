@@ -38,7 +38,7 @@ def _head(verdict: Verdict) -> list[str]:
         "",
         "| | rule | found |",
         "|---|---|---|",
-        *(f"| {mark(rule)} | {_cell(rule.title)} | {_cell(rule.summary)} |" for rule in verdict.shown),
+        *(f"| {mark(rule)} | {cell(rule.title)} | {cell(rule.summary)} |" for rule in verdict.shown),
         "",
     ]
     if verdict.again:
@@ -53,20 +53,20 @@ def _block(rule: Rule) -> list[str]:
 
 
 def _above(rule: Rule) -> list[str]:
-    return [f"### {_inline(rule.title)}: {rule.state.value}", ""]
+    return [f"### {inline(rule.title)}: {rule.state.value}", ""]
 
 
 def _findings(rule: Rule) -> list[str]:
     return [
-        f"- {'remark' if finding.state is State.PASS else finding.state.value.lower()}: {_inline(finding.text)}"
+        f"- {'remark' if finding.state is State.PASS else finding.state.value.lower()}: {inline(finding.text)}"
         for finding in rule.findings
     ]
 
 
 def _below(rule: Rule) -> list[str]:
     return [
-        f"- proves: {_inline(rule.proves)}",
-        f"- excludes: {_inline(rule.excludes)}",
+        f"- proves: {inline(rule.proves)}",
+        f"- excludes: {inline(rule.excludes)}",
         *([f"- evidence: {', '.join(f'`{name}`' for name in rule.evidence)}"] if rule.evidence else []),
         "",
     ]
@@ -104,10 +104,11 @@ _ESCAPED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", **{character: f"\\{character
 _SPECIAL = str.maketrans(_ESCAPED)
 
 
-def _inline(text: str) -> str:
+def inline(text: str) -> str:
     """Text from tests and files as one line that Markdown and HTML leave alone."""
     return " ".join(plain(text).split()).translate(_SPECIAL)
 
 
-def _cell(text: str) -> str:
-    return _inline(text).replace("|", "\\|")
+def cell(text: str) -> str:
+    """As `inline`, for a cell of a table."""
+    return inline(text).replace("|", "\\|")

@@ -16,7 +16,7 @@ from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import Evidence
 from stackproof.recorder import redact
-from stackproof.verdict import compared, concealing, ctrf, github, intoto, markdown, render
+from stackproof.verdict import compared, concealing, ctrf, github, intoto, markdown, render, summary
 from stackproof.verdict.compared import Compared
 from stackproof.verdict.expected import CLAIMS
 from stackproof.verdict.policy import Policy
@@ -114,17 +114,7 @@ def summarise(verdict: Verdict, environ: Mapping[str, str]) -> bool:
 
     What other steps of the same job wrote there counts towards the size that GitHub accepts.
     """
-    name = environ.get("GITHUB_STEP_SUMMARY")
-    if not name:
-        return False
-    path = Path(name)
-    try:
-        room = markdown.SUMMARY_LIMIT - (path.stat().st_size if path.exists() else 0) - 1
-        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(markdown.to_markdown(verdict, limit=room) + "\n")
-    except OSError:
-        return False
-    return True
+    return summary.append(environ, lambda room: markdown.to_markdown(verdict, limit=room))
 
 
 def annotated(published: Publication) -> list[str]:
