@@ -127,7 +127,8 @@ def code_of(interrupts: Interrupts) -> ExitCode | None:
 
 def secrets_of(rules: Policy, project: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """What no output may show, by the name of its variable: the secrets of the setups that the policy asks for."""
-    return secrets_of_setups({cell.setup for cell in rules.cells}, project, environ)
+    smoked = rules.live.setups if rules.live is not None else ()
+    return secrets_of_setups({*(cell.setup for cell in rules.cells), *smoked}, project, environ)
 
 
 def secrets_of_setups(setups: set[str], project: Path, environ: Mapping[str, str]) -> dict[str, str]:

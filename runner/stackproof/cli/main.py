@@ -84,6 +84,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     elsewhere={
         "claims": "stackproof.cli.claims_cli:claims",
         "edge": "stackproof.cli.edge_cli:edge",
+        "freshness": "stackproof.cli.freshness_cli:freshness",
         "lane": "stackproof.cli.lane_cli:lane",
         "plan": "stackproof.cli.lane_cli:plan",
         "policy": "stackproof.cli.policy_cli:policy",
