@@ -17,7 +17,7 @@ from llm_katan.config import ServerConfig
 from llm_katan.model import EchoBackend
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from echo_service import interactions, ollama_api, rerank, responses, web_search
+from echo_service import embeddings, interactions, ollama_api, rerank, responses, web_search
 
 _HOST = "127.0.0.1"
 _BELOW = re.compile(r"\A/for/[^/]+(?=/)")
@@ -35,7 +35,10 @@ class SteadyEcho(EchoBackend):  # type: ignore[misc]
 
 
 class Front:
-    """What llm-katan does not read: a path below `/for/NAME`, and the header in which Google's SDK sends its key."""
+    """What llm-katan does not read: a path below `/for/NAME`, and where Google's and Anthropic's SDKs put their keys.
+
+    Anthropic's sends its key as a bearer token now; llm-katan wants it where older versions sent it.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -44,9 +47,12 @@ class Front:
         if scope["type"] == "http":
             path = _BELOW.sub("", scope["path"])
             scope = {**scope, "path": path, "raw_path": path.encode()}
-            key = dict(scope["headers"]).get(b"x-goog-api-key")
+            headers = dict(scope["headers"])
+            key, bearer = headers.get(b"x-goog-api-key"), headers.get(b"authorization", b"")
             if key is not None:
                 scope["headers"] = [*scope["headers"], (b"authorization", b"Bearer " + key)]
+            elif b"x-api-key" not in headers and bearer.startswith(b"Bearer "):
+                scope["headers"] = [*scope["headers"], (b"x-api-key", bearer.removeprefix(b"Bearer "))]
         await self._app(scope, receive, send)
 
 
@@ -66,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
     server.create_backend = SteadyEcho
     app = server.create_app(config)
     app.add_middleware(Front)
-    for module in (interactions, ollama_api, rerank, responses, web_search):
+    for module in (embeddings, interactions, ollama_api, rerank, responses, web_search):
         app.router.routes.extend(module.ROUTES)
     # It answers at once: whoever still waits when it is told to stop has gone away.
     uvicorn.run(app, host=_HOST, port=port, log_level="info", timeout_graceful_shutdown=1)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from echo_service.asked import CREATED, fields, lines, words
+from echo_service.asked import CREATED, fields, lines, vector, words
 
 MODEL = "echo"
 _DETAILS = {
@@ -64,7 +64,7 @@ async def embed(request: Request) -> Response:
     if (refused := _refused(body)) is not None:
         return refused
     given = body.get("input", [])
-    vectors = [_vector(text) for text in ([given] if isinstance(given, str) else given)]
+    vectors = [vector(text) for text in ([given] if isinstance(given, str) else given)]
     counted = {"total_duration": 3, "load_duration": 1, "prompt_eval_count": len(vectors)}
     return JSONResponse({"model": body["model"], "embeddings": vectors, **counted})
 
@@ -98,12 +98,6 @@ def _ended(body: dict[str, Any], told: dict[str, Any], count: int) -> dict[str, 
     counts = {"prompt_eval_count": count, "eval_count": count}
     ended = {"done": True, "done_reason": "stop", **_TIMES, **counts}
     return {"model": body["model"], "created_at": CREATED, **told, **ended}
-
-
-def _vector(text: str) -> list[float]:
-    counts = [text.lower().count(letter) for letter in "aeio"]
-    length = sum(count * count for count in counts) ** 0.5
-    return [round(count / length, 6) if length else 0.0 for count in counts]
 
 
 ROUTES = (

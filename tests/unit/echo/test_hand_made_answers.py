@@ -10,13 +10,14 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from echo_service import interactions, ollama_api, rerank, responses, web_search
+from echo_service import embeddings, interactions, ollama_api, rerank, responses, web_search
 from stackproof.stack.inprocess import InProcessApp
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 ASKED: dict[str, dict[str, Any]] = {
     "/v1/rerank": {"model": "r", "query": "red pears", "documents": ["apples", "Pears are red."]},
     "/v1/search": {"query": "pears"},
+    "/v1/embeddings": {"model": "m", "input": ["a", ""]},
     "/v1/responses": {"model": "m", "input": [{"role": "user", "content": "Hi"}]},
     "/v1beta/interactions": {"model": "gemini-x", "input": "Hi"},
     "/api/chat": {"model": "echo", "messages": [{"role": "user", "content": "Hi"}], "stream": False},
@@ -27,7 +28,8 @@ ASKED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("path", ASKED)
 def test_an_equal_request_has_an_equal_answer(path: str) -> None:
-    routes = [route for module in (interactions, ollama_api, rerank, responses, web_search) for route in module.ROUTES]
+    modules = (embeddings, interactions, ollama_api, rerank, responses, web_search)
+    routes = [route for module in modules for route in module.ROUTES]
     headers = {"authorization": "Bearer k"}
     with (
         InProcessApp(Starlette(routes=routes), close_grace=1.0) as running,
