@@ -83,6 +83,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     context_settings={"help_option_names": ["-h", "--help"]},
     elsewhere={
         "claims": "stackproof.cli.claims_cli:claims",
+        "drift": "stackproof.cli.drift_cli:command",
         "edge": "stackproof.cli.edge_cli:edge",
         "freshness": "stackproof.cli.freshness_cli:freshness",
         "lane": "stackproof.cli.lane_cli:lane",

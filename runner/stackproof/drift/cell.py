@@ -12,6 +12,7 @@ from stackproof.drift.accepted import Accepted
 from stackproof.drift.pairing import Call, Pairs, pair
 from stackproof.drift.report import Alone, Difference, Report
 from stackproof.evidence import jsonfile, testlog
+from stackproof.evidence.drift import NAME
 from stackproof.evidence.outcomes import Outcome
 from stackproof.recorder import redact
 from stackproof.recorder.miss import command_for
@@ -20,21 +21,29 @@ from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import Settings
 from stackproof.recorder.store import COMMON, Store
 
-NAME = "drift.json"
 _SETTINGS = "recorder.json"
 _WIDEST = 5_000  # recordings of a setup that are read to find out what else is accepted
 
 
-def write(cell_dir: Path, project: Path, environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """Compare, write `drift.json`, and return what is in it; None where the cell observed nothing to be compared."""
+def write(cell_dir: Path, project: Path, environ: Mapping[str, str], *, root: Path) -> dict[str, Any] | None:
+    """Compare, write `drift.json`, and return what is in it; None where the cell observed nothing to be compared.
+
+    root: the recording directory.
+    """
+    facts = found(cell_dir, project, environ, root=root)
+    if facts is not None:
+        jsonfile.write(cell_dir / NAME, facts)
+    return facts
+
+
+def found(cell_dir: Path, project: Path, environ: Mapping[str, str], *, root: Path) -> dict[str, Any] | None:
+    """What `write` writes."""
     settings = settings_of(cell_dir)
     if settings is None or settings.mode is not Mode.VERIFY:
         return None
-    facts = report.to_json(compare(cell_dir, settings, project))
+    facts = report.to_json(compare(cell_dir, settings, project, root))
     # What is compared is masked already; what somebody put into a path or a test's name is not.
-    facts = dict(redact.conceal(facts, redact.known_values(settings.secrets, environ)))
-    jsonfile.write(cell_dir / NAME, facts)
-    return facts
+    return dict(redact.conceal(facts, redact.known_values(settings.secrets, environ)))
 
 
 def settings_of(cell_dir: Path) -> Settings | None:
@@ -45,15 +54,9 @@ def settings_of(cell_dir: Path) -> Settings | None:
         return None
 
 
-def compare(cell_dir: Path, settings: Settings, project: Path) -> Report:
+def compare(cell_dir: Path, settings: Settings, project: Path, root: Path) -> Report:
     """Every call that a cell observed beside what is recorded of the same scope."""
-    return _Comparison(cell_dir=cell_dir, settings=settings, root=_root(settings, project), project=project).report()
-
-
-def _root(settings: Settings, project: Path) -> Path:
-    # A container saw the folder under a path of its own; so did the machine that this run was copied from.
-    told = Path(settings.recordings)
-    return told if told.is_dir() else project / told.name
+    return _Comparison(cell_dir=cell_dir, settings=settings, root=root, project=project).report()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,0 +1,99 @@
+"""`stackproof drift`: how the live answers of a run differ in shape from the recordings of the same tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stackproof import console
+from stackproof.cli.policy_cli import Surroundings, run_folder
+from stackproof.cli.recordings_words import Room, room
+from stackproof.drift import cell, markdown, telling
+from stackproof.errors import ExitCode, UsageError
+from stackproof.evidence import drift, jsonfile
+from stackproof.plan import RUNS
+from stackproof.recorder.mode import Mode
+from stackproof.recordings.wording import json_text
+
+
+@click.command("drift")
+@click.argument("run", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown, for an issue or a comment.")
+@click.option("--all", "everything", is_flag=True, help="Every difference, not only a dozen lines.")
+@click.option("--strict", is_flag=True, help="End with 6 where there is breaking or additive drift.")
+@click.pass_obj
+def command(
+    around: Surroundings, /, *, run: str | None, as_json: bool, as_markdown: bool, everything: bool, strict: bool
+) -> ExitCode:
+    """Say how the live answers of RUN differ in shape from the recordings of the same tests.
+
+    RUN is an id or a folder (default: the newest run with --inference-mode verify). Differences are worth a look and no
+    failure: the exit code is 0, and 6 with --strict.
+    """
+    if as_json and as_markdown:
+        raise UsageError("--json and --markdown exclude each other", hint="leave one of them out")
+    where = room(around, None)
+    folder = run_folder(around.project, run) if run is not None else _newest(around.project)
+    cells = {path: content for path in _cells(folder) if (content := _content(path, where, around)) is not None}
+    if not cells:
+        raise UsageError(
+            f"run {where.short(folder)} has observed nothing that could be compared",
+            hint="a run with --inference-mode verify asks the provider and compares its answers",
+        )
+    facts = {path.name: found for path, content in cells.items() if (found := drift.of(content)) is not None}
+    if as_json:
+        console.out(json_text(_facts(folder, cells)))
+    elif as_markdown:
+        console.out(markdown.report(list(facts.items()), run=folder.name).rstrip("\n"))
+    else:
+        again = f"stackproof drift {where.short(folder) if folder.parent.parent.name != RUNS.parts[0] else folder.name}"
+        for number, (name, found) in enumerate(facts.items()):
+            if len(facts) > 1:
+                console.out(f"{'' if number == 0 else chr(10)}{name}")
+            for line in telling.lines(found, more=f"{again} --all", everything=everything):
+                console.out(line)
+    return ExitCode.RECORDINGS if strict and any(found.drifted for found in facts.values()) else ExitCode.PASS
+
+
+def _newest(project: Path) -> Path:
+    """The newest run that has a cell in `verify`; UsageError when there is none."""
+    found = [path for path in (project / RUNS).glob("*/cells/*/recorder.json") if _observed(path.parent)]
+    if not found:
+        raise UsageError(
+            "no run has observed live answers yet", hint="stackproof run --inference-mode verify … makes one"
+        )
+    return max(found, key=lambda path: path.stat().st_mtime).parents[2]
+
+
+def _observed(folder: Path) -> bool:
+    settings = cell.settings_of(folder)
+    return settings is not None and settings.mode is Mode.VERIFY
+
+
+def _cells(folder: Path) -> list[Path]:
+    """The folders of cells of a run, or the one that is named itself."""
+    if (folder / "recorder.json").is_file() or (folder / drift.NAME).is_file():
+        return [folder]
+    return sorted(path for path in folder.glob("cells/*") if path.is_dir())
+
+
+def _content(folder: Path, where: Room, around: Surroundings) -> dict[str, Any] | None:
+    """What its `drift.json` says, else what is found now (a pytest that was called alone compares nothing itself)."""
+    kept = jsonfile.read(folder / drift.NAME)
+    if kept is not None and drift.of(kept) is not None:
+        return kept
+    return cell.found(folder, where.project, around.environ, root=where.root)
+
+
+def _facts(folder: Path, cells: dict[Path, dict[str, Any]]) -> dict[str, Any]:
+    counted = [jsonfile.table(content, "counts") for content in cells.values()]
+    return {
+        "schema": 1,
+        "kind": "drift-of-run",
+        "run": folder.name,
+        "counts": {name: sum(jsonfile.number(counts, name) or 0 for counts in counted) for name in drift.SEVERITIES},
+        "cells": [{"cell": path.name, **content} for path, content in cells.items()],
+    }
