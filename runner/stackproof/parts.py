@@ -23,7 +23,7 @@ from stackproof.run import orchestrate as run
 from stackproof.run import run_folder
 from stackproof.run.interrupts import Interrupts, Thrown
 from stackproof.run.steps import Steps, Telling, last
-from stackproof.verdict import accepted
+from stackproof.verdict import accepted, freshness, summary
 from stackproof.verdict.policy_records import CellPolicy, Policy
 from stackproof.verdict.weigh import recording_dir
 
@@ -56,10 +56,12 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ran:
-    """What became of it. stopped: the code of the signal that ended it, None when none did. cells: exit codes by id."""
+    """What became of it. stopped: the code of the signal that ended it, None when none did. codes: exit codes by the
+    ids of cells, and by the names of checks that leave no evidence.
+    """
 
     stopped: ExitCode | None
-    cells: Mapping[str, ExitCode] = field(default_factory=dict)
+    codes: Mapping[str, ExitCode] = field(default_factory=dict)
 
 
 def plans(
@@ -102,7 +104,7 @@ def carry_out(parts: Parts, environ: Mapping[str, str], telling: Telling) -> Ran
             try:
                 stopped = _cells(parts, environ, telling, codes)
                 if stopped is None:
-                    stopped = _checks(parts, environ, telling)
+                    stopped = _checks(parts, environ, telling, codes)
             except KeyboardInterrupt:
                 stopped = code_of(thrown)
         telling.steps.end()
@@ -110,7 +112,7 @@ def carry_out(parts: Parts, environ: Mapping[str, str], telling: Telling) -> Ran
         manifest.write(parts.run_dir, run_id=parts.run_id, project=parts.project)
     finally:
         run_folder.release(parts.run_dir)
-    return Ran(stopped=stopped, cells=codes)
+    return Ran(stopped=stopped, codes=codes)
 
 
 def steps_of(parts: Parts) -> Steps:
@@ -151,7 +153,7 @@ def _cells(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: di
     return None
 
 
-def _checks(parts: Parts, environ: Mapping[str, str], telling: Telling) -> ExitCode | None:
+def _checks(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: dict[str, ExitCode]) -> ExitCode | None:
     """Everything beside the cells; the signal that ended it, None when none did. What is quick to fail comes first."""
     rules = parts.rules
     if rules is not None and rules.claims is not None and Check.CLAIMS in parts.checks:
@@ -164,7 +166,21 @@ def _checks(parts: Parts, environ: Mapping[str, str], telling: Telling) -> ExitC
     if rules is not None:
         for line in _checked(parts, rules, environ, telling):
             telling.say(line)
+    if Check.FRESHNESS in parts.checks:
+        codes[Check.FRESHNESS] = _freshness(parts, environ, telling)
     return None
+
+
+def _freshness(parts: Parts, environ: Mapping[str, str], telling: Telling) -> ExitCode:
+    wanted = freshness.asked_for(parts.project, (), None)
+    smoke = "nox -s live_smoke --" if (parts.project / "noxfile.py").is_file() else "stackproof smoke"
+    with telling.step(Check.FRESHNESS):
+        found = freshness.look(parts.project, wanted, environ=environ, today=datetime.now(UTC).date(), smoke=smoke)
+    secrets = secrets_of_setups(set(wanted.setups), parts.project, environ)
+    summary.append(environ, lambda room: redact.conceal(freshness.to_markdown(found, room), secrets))
+    for line in redact.conceal(list(freshness.lines(found)), secrets):
+        telling.say(line)
+    return found.exit_code
 
 
 def _checked(parts: Parts, rules: Policy, environ: Mapping[str, str], telling: Telling) -> Iterator[str]:

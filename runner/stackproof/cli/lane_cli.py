@@ -47,6 +47,7 @@ def lane() -> None:
 
 @lane.command("list")
 @click.option("--trigger", type=_TRIGGERS, help="Those of one trigger.")
+@click.option("--label", "labels", metavar="LABEL", multiple=True, help="A label of the pull request; with --trigger.")
 @click.option(
     "--format",
     "form",
@@ -55,9 +56,17 @@ def lane() -> None:
     help="A table, one JSON object, one line for a matrix of GitHub Actions, or a child pipeline for GitLab.",
 )
 @click.pass_obj
-def list_(around: Surroundings, trigger: str | None, form: str) -> int:
-    """List the lanes: when each runs, what it does, what it needs."""
-    lanes = _matrix(around).of(None if trigger is None else Trigger(trigger))
+def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], form: str) -> int:
+    """List the lanes: when each runs, what it does, what it needs.
+
+    A lane that waits for a label is in a matrix of pull_request only where the label is given. The pipeline for GitLab
+    has it always, with a rule.
+    """
+    matrix = _matrix(around)
+    if form == "github-matrix" and trigger is not None:
+        lanes = matrix.unasked(Trigger(trigger), labels)
+    else:
+        lanes = matrix.of(None if trigger is None else Trigger(trigger))
     match form:
         case "json":
             console.out(shown.as_json(lanes))

@@ -19,7 +19,7 @@ def asked(rules: Policy) -> tuple[Check, ...]:
 
 def missing(matrix: Matrix, rules: Policy, trigger: Trigger) -> list[str]:
     """Cells, by their titles, and checks that no lane of `trigger` holds."""
-    lanes = matrix.of(trigger)
+    lanes = matrix.unasked(trigger)
     cells = {each.cell.id for lane in lanes for each in lane.cells}
     checks = {check for lane in lanes for check in lane.checks}
     return [

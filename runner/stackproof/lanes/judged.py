@@ -63,7 +63,9 @@ def _of_lane(rule: Rule, lane: Lane, again: str) -> Rule:
     if rule.again in _WHOLE:
         rule = replace(rule, again=again)
     if rule.id == _RECORDINGS and not lane.cells:
-        return replace(rule, findings=tuple(each for each in rule.findings if each.text not in _NO_CELL))
+        files, _, calls = rule.good.partition(", ")
+        found = tuple(each for each in rule.findings if each.text not in _NO_CELL)
+        return replace(rule, findings=found, good=", ".join([files, *calls.split(", ")[-2:]]))
     if rule.id == _RECORDINGS and Check.RECORDINGS not in lane.checks:
         # `0 files, … 0 secrets`, which nobody has looked at here.
         return replace(rule, good=rule.good.partition(", ")[2].removesuffix(", 0 secrets"))

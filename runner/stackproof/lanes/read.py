@@ -11,7 +11,7 @@ from stackproof.catalog.records import Catalog
 from stackproof.catalog.yaml_source import Section, read
 from stackproof.lanes import cron, sound
 from stackproof.lanes.cells import cells_of, chosen, recording_of, smoke_of
-from stackproof.lanes.records import Check, Lane, Matrix, Trigger
+from stackproof.lanes.records import USUAL_PYTHON, Check, Lane, Matrix, Trigger
 from stackproof.suggest import did_you_mean
 from stackproof.verdict import policy
 from stackproof.verdict.policy_records import Policy
@@ -142,4 +142,4 @@ def _python(section: Section, needs: tuple[str, ...]) -> str:
             )
     if len(pythons) > 1:
         section.fail(f"{section.what} needs {' and '.join(pythons)}: a lane runs on one Python", key="needs")
-    return pythons[0] if pythons else "3.11"
+    return pythons[0] if pythons else USUAL_PYTHON

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from stackproof.live.order import SmokeOrder
 from stackproof.recorder.mode import Mode
 from stackproof.verdict.policy_records import CellPolicy
+
+USUAL_PYTHON = "3.11"
 
 
 class Trigger(StrEnum):
@@ -88,7 +90,7 @@ class Lane:
     schedule: str | None = None
     docker: bool = False
     node: bool = False
-    python: str = "3.11"
+    python: str = USUAL_PYTHON
     timeout: int = 30
     line: int = field(default=0, compare=False)
 
@@ -105,5 +107,10 @@ class Matrix:
     lanes: Mapping[str, Lane]
 
     def of(self, trigger: Trigger | None) -> tuple[Lane, ...]:
-        """The lanes of one trigger, or all of them."""
+        """The lanes of one trigger, or all of them; those that wait for a label, too."""
         return tuple(lane for lane in self.lanes.values() if trigger is None or trigger in lane.triggers)
+
+    def unasked(self, trigger: Trigger, labels: Collection[str] = ()) -> tuple[Lane, ...]:
+        """The lanes that run at a trigger by itself, or for these labels of a pull request."""
+        labelled = trigger is Trigger.PULL_REQUEST
+        return tuple(lane for lane in self.of(trigger) if not labelled or lane.label is None or lane.label in labels)

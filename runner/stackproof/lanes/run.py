@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
@@ -16,8 +16,9 @@ from stackproof import console, parts
 from stackproof.errors import ExitCode
 from stackproof.evidence.gather import gather
 from stackproof.lanes import judged, told
-from stackproof.lanes.records import Check, Lane, LaneCell
+from stackproof.lanes.records import Check, Lane
 from stackproof.parts import Parts
+from stackproof.plaintext import counted
 from stackproof.plan import Plan
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.judge import worst
@@ -76,7 +77,7 @@ def _parts(asked: Asked) -> int:
     lane, project, environ = asked.lane, asked.project, asked.variables
     rules = policy.load(project) if (project / policy.PATH).is_file() else None
     run_id = new_run_id(project)
-    checks = tuple(check for check in Check if check in lane.checks and check is not Check.FRESHNESS)
+    checks = tuple(check for check in Check if check in lane.checks)
     whole = Parts(
         project=project,
         run_id=run_id,
@@ -89,16 +90,16 @@ def _parts(asked: Asked) -> int:
     say = (lambda _: None) if asked.as_json else console.out
     steps = parts.steps_of(whole)
     with github.fenced(environ, say), Interrupts() as late:
-        say(f"stackproof lane {lane.name} · run {run_id} · {len(steps.names)} steps")
+        say(f"stackproof lane {lane.name} · run {run_id} · {counted(len(steps.names), 'step')}")
         ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps))
         verdict = _verdict(asked, rules, whole)
-        beside = [ran.cells.get(each.cell.id, ExitCode.NOTHING_RAN) for each in _not_judged(lane)]
+        beside = [ran.codes.get(name, ExitCode.NOTHING_RAN) for name in _not_judged(lane)]
         codes = [*beside, *([verdict.exit_code] if verdict is not None else [])]
         made = told.Told(
             lane=lane.name,
             run_dir=whole.run_dir,
             verdict=verdict,
-            cells=ran.cells,
+            codes=ran.codes,
             exit_code=ran.stopped or worst(codes),
             again=asked.again,
             secrets=_secrets(lane, rules, project, environ),
@@ -114,7 +115,8 @@ def _parts(asked: Asked) -> int:
 
 def _verdict(asked: Asked, rules: Policy | None, whole: Parts) -> Verdict | None:
     """Over what the policy asks of the lane; None where that is nothing."""
-    if rules is None or not (whole.checks or any(each.wanted for each in asked.lane.cells)):
+    checks = set(whole.checks) - {Check.FRESHNESS}
+    if rules is None or not (checks or any(each.wanted for each in asked.lane.cells)):
         return None
     evidence = gather([whole.run_dir])
     found = judged.judge(
@@ -129,12 +131,14 @@ def _verdict(asked: Asked, rules: Policy | None, whole: Parts) -> Verdict | None
     return conceal_verdict(found, _secrets(asked.lane, rules, asked.project, asked.variables))
 
 
-def _not_judged(lane: Lane) -> Sequence[LaneCell]:
-    """Cells that the policy says nothing about: what they ended with is all there is to say."""
+def _not_judged(lane: Lane) -> list[str]:
+    """Cells and checks that the policy says nothing about: what they ended with is all there is to say."""
     recorded = lane.record.cells if lane.record is not None else ()
-    return [*(each for each in lane.cells if not each.wanted), *recorded]
+    cells = [each.cell.id for each in (*lane.cells, *recorded) if not each.wanted]
+    return [*cells, *(check.value for check in lane.checks if check is Check.FRESHNESS)]
 
 
 def _secrets(lane: Lane, rules: Policy | None, project: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
     setups = {each.cell.setup for each in (*lane.cells, *(lane.record.cells if lane.record is not None else ()))}
-    return parts.secrets_of_setups(setups | {cell.setup for cell in (rules.cells if rules else ())}, project, environ)
+    asked = parts.secrets_of(rules, project, environ) if rules is not None else {}
+    return {**asked, **parts.secrets_of_setups(setups, project, environ)}

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from stackproof.lanes.records import Lane, LaneCell
+from stackproof.lanes.records import USUAL_PYTHON, Lane, LaneCell, Trigger
+from stackproof.plaintext import counted
 
 HEAD = ("lane", "runs at", "what", "needs", "minutes")
 
@@ -19,12 +20,12 @@ def rows(lanes: Iterable[Lane]) -> list[tuple[str, ...]]:
 
 def what(lane: Lane) -> str:
     """`20 cells, types`: what a lane does, in a few words."""
-    parts = [_number(len(lane.cells), "cell")] if lane.cells else []
+    parts = [counted(len(lane.cells), "cell")] if lane.cells else []
     parts += [check.value for check in lane.checks]
     if lane.smoke is not None:
         parts.append(f"real calls: {', '.join(lane.smoke.setups)}")
     if lane.record is not None:
-        parts.append(f"{lane.record.mode}: {_number(len(lane.record.cells), 'cell')}")
+        parts.append(f"{lane.record.mode}: {counted(len(lane.record.cells), 'cell')}")
     return ", ".join(parts)
 
 
@@ -32,9 +33,7 @@ def lines(lane: Lane, again: str) -> Iterator[str]:
     """One lane in full."""
     yield f"{lane.name}: {lane.description}"
     yield f"  runs at      {_when(lane)}"
-    if lane.label is not None:
-        yield f"  label        {lane.label}, on a pull request"
-    yield f"  needs        {', '.join(lane.needs)}; ends after {_number(lane.timeout, 'minute')}"
+    yield f"  needs        {', '.join(lane.needs)}; ends after {counted(lane.timeout, 'minute')}"
     if lane.environment is not None:
         yield f"  environment  {lane.environment}"
     for word, names in (("secret", lane.secrets), ("variable", lane.variables)):
@@ -59,7 +58,7 @@ def lines(lane: Lane, again: str) -> Iterator[str]:
 def planned(lane: Lane, cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A lane's steps in their order, a cell with the command that runs it alone. cells: of `plan_text.cells`."""
     steps = len(cells) + len(lane.checks)
-    yield f"lane {lane.name}: {_number(steps, 'step')}, ci/matrix.yaml:{lane.line}"
+    yield f"lane {lane.name}: {counted(steps, 'step')}, ci/matrix.yaml:{lane.line}"
     for cell in cells:
         beside = [*cell["containers"], *([cell["service"]] if cell["service"] else [])]
         yield f"  {cell['title']}{', beside ' if beside else ''}{', '.join(beside)}"
@@ -109,20 +108,18 @@ def _cell(each: LaneCell) -> dict[str, Any]:
 
 
 def _when(lane: Lane) -> str:
-    words = [
-        f"{trigger.value} ({lane.schedule} UTC)" if trigger.value == "schedule" else trigger.value
-        for trigger in lane.triggers
-    ]
-    return ", ".join(words)
+    more = {Trigger.SCHEDULE: lane.schedule and f" ({lane.schedule} UTC)"}
+    more[Trigger.PULL_REQUEST] = lane.label and f" (label {lane.label})"
+    return ", ".join(f"{trigger}{more.get(trigger) or ''}" for trigger in lane.triggers)
 
 
 def _needs(lane: Lane) -> list[str]:
-    return [*lane.needs, *([f"{len(lane.secrets)} secret{'s' * (len(lane.secrets) > 1)}"] if lane.secrets else [])]
+    # The Python that everything runs on is worth no word.
+    return [
+        *(need for need in lane.needs if need != f"python{USUAL_PYTHON}"),
+        *([f"{len(lane.secrets)} secret{'s' * (len(lane.secrets) > 1)}"] if lane.secrets else []),
+    ]
 
 
 def _from(each: LaneCell) -> str:
     return f", from {each.service}" if each.service else ""
-
-
-def _number(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -28,12 +28,12 @@ SCHEMA = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """A lane that has ended. verdict: over its part, None where the policy asks nothing of it. cells: exit codes."""
+    """A lane that has ended. verdict: over its part, None where the policy asks nothing of it. codes: of `parts.Ran`."""
 
     lane: str
     run_dir: Path
     verdict: Verdict | None
-    cells: Mapping[str, ExitCode]
+    codes: Mapping[str, ExitCode]
     exit_code: ExitCode
     again: str
     secrets: Mapping[str, str]
@@ -48,7 +48,7 @@ def write(told: Told) -> dict[str, Any]:
         "lane": told.lane,
         "run_id": told.run_dir.name,
         "exit_code": int(told.exit_code),
-        "cells": {name: int(code) for name, code in told.cells.items()},
+        "codes": {name: int(code) for name, code in told.codes.items()},
         "part": None if told.verdict is None else render.to_json(told.verdict),
         "again": told.again,
     }
@@ -75,8 +75,8 @@ def lines(told: Told, project: Path) -> Iterator[str]:
         first, *rest = terminal.lines(told.verdict, folder)
         yield first.replace("RELEASE VERDICT", f"LANE {told.lane}", 1)
         yield from rest
-    if told.exit_code is not ExitCode.PASS:
-        yield f"the whole lane: {told.again}"
+    if told.exit_code is not ExitCode.PASS and (told.verdict is None or told.again not in told.verdict.again):
+        yield f"again: {told.again}"
 
 
 def annotated(told: Told, environ: Mapping[str, str]) -> list[str]:
