@@ -2,29 +2,187 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import IO, cast
 
 from rich.console import Console
 
-from stackproof.errors import NotProvenError
+from stackproof import catalog, console
+from stackproof.errors import ExitCode
+from stackproof.evidence import jsonfile
+from stackproof.evidence.live import RESULT, LiveOutcome
+from stackproof.live import fork, planning, preflight, results, scrub, summary, told, written
+from stackproof.live.budgets import Spent
+from stackproof.live.choosing import choose
+from stackproof.live.opt_in import VARIABLE, LiveModel
 from stackproof.live.order import SmokeOrder
+from stackproof.live.results import ModelResult
+from stackproof.live.work import Work
+from stackproof.parts import code_of
+from stackproof.recorder import redact
+from stackproof.run import orchestrate, run_folder
+from stackproof.run.interrupts import Interrupted, Interrupts
+from stackproof.run.judge import worst
+from stackproof.run.rundir import new_run_id
+from stackproof.verdict import github
+
+_SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
 
 
-def run(
-    project: Path,
-    order: SmokeOrder,
-    *,
-    environ: Mapping[str, str],
-    today: date,
-    run_id: str | None = None,
-    console: Console | None = None,
-) -> int:
+def run(project: Path, order: SmokeOrder, *, environ: Mapping[str, str], today: date) -> int:
     """Run the smoke into a run folder, print what came of it, and write `checks/live.json`; its exit code.
 
-    run_id: of a run folder that others write to as well, a new one when None. console: where it is shown, standard
-    output when None. UsageError when STACKPROOF_LIVE_MODEL, a setup, a stack or the suite is written wrong: nothing is
-    called then.
+    With `as_json` nothing is shown, and the content of `checks/live.json` is printed at the end. UsageError when
+    STACKPROOF_LIVE_MODEL, a setup, a stack or the suite is written wrong: nothing is called then. For the main thread
+    only, as `orchestrate.execute` is.
     """
-    raise NotProvenError(f"a smoke of {project.name} on {today} is not there yet", hint=f"{order.suite}, {len(environ)}")
+    known = catalog.load(project)
+    planning.suite_of(order, known)
+    served = order.provider_service is not None
+    choice = choose(order.setups, environ, known, served=served, because=fork.told(environ))
+    secrets = redact.known_values((name for each in choice.setups for name in each.setup.all_secrets), environ)
+    out = console.make(cast("IO[str]", scrub.Concealing(sys.stdout, secrets)), environ)
+    work = Work(
+        project=project,
+        order=order,
+        environ=environ,
+        known=known,
+        choice=choice,
+        secrets=secrets,
+        run_id=new_run_id(project),
+        shown=Console(quiet=True) if order.as_json else out,
+        spent=Spent(limits=order.budget),
+    )
+    # All of them, so that what is written wrong is said before anything is called.
+    plans = [work.plan(each) for each in choice.setups]
+    run_dir = plans[0].run_dir
+    with github.fenced(environ, work.say), Interrupts() as interrupts:
+        work.say_all(told.head(order, choice, plans[0], today))
+        run_folder.make(run_dir)
+        try:
+            smoke, stopped = _carried_out(work, run_dir, interrupts)
+        finally:
+            run_folder.release(run_dir)
+        stopped = stopped or code_of(interrupts)
+    if order.as_json:
+        content = jsonfile.read(run_dir / RESULT)
+        console.out(scrub.text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False), secrets))
+    elif github.is_wanted(environ):
+        work.say_all(note.command() for note in summary.notes(smoke))
+    codes = results.exit_codes(work.results, work.cells, require=order.require)
+    return int(worst(codes) if stopped is None else stopped)
+
+
+def _carried_out(work: Work, run_dir: Path, interrupts: Interrupts) -> tuple[written.Smoke, ExitCode | None]:
+    """All steps, and what they leave; the signal that ended them, None when none did."""
+    started = _now()
+    stopped: ExitCode | None = None
+    try:
+        _skip(work)
+        stopped = _cells(work, _preflight(work, interrupts))
+    except Interrupted as interrupted:
+        stopped = ExitCode(128 + interrupted.signum)
+    finally:
+        scrub.folder(run_dir, work.secrets)
+    if stopped is not None:
+        said = {(result.setup, result.title) for result in work.results}
+        for model in work.choice.models:
+            if (model.setup, model.title) not in said:
+                work.not_run(model, LiveOutcome.STOPPED, f"stopped by {stopped.name} before its tests")
+    smoke = written.Smoke(
+        run_id=work.run_id,
+        run_dir=run_dir,
+        project=work.project,
+        started=started,
+        stopped=_now(),
+        outcome=results.worst((each.outcome for each in work.results), require=work.order.require),
+        results=work.in_order,
+        spent=work.spent,
+        asked=work.asked,
+    )
+    written.write(smoke, work.cells)
+    _show(work, smoke)
+    return smoke, stopped
+
+
+def _skip(work: Work) -> None:
+    """Say of every test that makes no call why it does not."""
+    missing = work.choice.missing
+    if missing and not work.order.as_json:
+        tests = planning.tests_of(work.order, missing[0].setup, work.known, work.project, environ=work.environ)
+        work.say_all(told.skipped(missing, tests, work.order.suite))
+    work.note(
+        ModelResult(
+            title=each.title or each.provider, setup=each.setup, outcome=LiveOutcome.SKIPPED, reason=each.reason
+        )
+        for each in missing
+    )
+
+
+def _preflight(work: Work, interrupts: Interrupts) -> list[LiveModel]:
+    """Ask the providers; the models whose tests are worth a try."""
+    models = work.choice.models
+    if work.order.provider_service is not None:
+        # What this run starts takes any key, and says by itself when it is ready.
+        return list(models)
+    inquiries = preflight.check(
+        models,
+        work.known,
+        environ=work.environ,
+        allowance=preflight.Allowance(work.order.budget.max_requests),
+        interrupted=interrupts.check,
+    )
+    findings = {}
+    for asked in inquiries:
+        work.asked += asked.requests
+        work.spent = work.spent.plus(requests=asked.requests, tokens=sum(asked.tokens))
+        work.say_all(told.preflight(asked))
+        findings.update({(asked.setup, title): finding for title, finding in asked.findings.items()})
+    blocked = [model for model in models if not findings[model.setup, model.title].fine]
+    for model in blocked:
+        work.not_run(model, LiveOutcome.BLOCKED, findings[model.setup, model.title].sentence)
+    return [model for model in models if model not in blocked]
+
+
+def _cells(work: Work, ready: list[LiveModel]) -> ExitCode | None:
+    """Run the tests of each setup; the signal that ended it, None when none did."""
+    for each in work.choice.setups:
+        models = [model for model in ready if model.setup == each.setup.name]
+        if not models:
+            continue
+        work.spent = work.spent.exhausted()
+        if work.spent.ended_by is not None:
+            for model in models:
+                work.not_run(model, LiveOutcome.STOPPED, work.spent.sentence)
+            continue
+        narrowed = {**work.environ, VARIABLE: ",".join(model.title for model in models)}
+        ran = orchestrate.execute(work.plan(each), console=work.shown, environ=narrowed, keep_going=True)
+        for cell in ran.cells:
+            scrub.folder(cell.cell_dir, work.secrets)
+            work.cells.append(cell)
+            work.spent = work.spent.with_cell(cell.cell_dir)
+            work.note(results.of_cell(models, cell, work.spent))
+        if ran.exit_code in _SIGNALS:
+            return ran.exit_code
+    return None
+
+
+def _show(work: Work, smoke: written.Smoke) -> None:
+    models = ",".join(dict.fromkeys(model.title for model in work.choice.models)) or work.environ.get(VARIABLE, "")
+    setups = dict.fromkeys(each.setup.name for each in work.choice.setups)
+    again = scrub.text(planning.again(work.order, setups, models, work.project), work.secrets)
+    summary.append(smoke, again, work.environ)
+    if smoke.outcome is not LiveOutcome.SKIPPED:
+        work.say_all(told.table(smoke.results))
+        work.say(f"evidence {told.short(smoke.run_dir, work.project)}")
+    if smoke.outcome is not LiveOutcome.PASSED:
+        work.say(f"again: {again}")
+    work.say(told.last(smoke, work.order))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,155 @@
+"""What came of each model, from its cell's folder: green only with a call that was seen and a test that passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stackproof.errors import ExitCode
+from stackproof.evidence import jsonfile, testlog
+from stackproof.evidence.live import DriftCounts, LiveOutcome
+from stackproof.evidence.outcomes import Counts, Outcome, count
+from stackproof.evidence.testlog import TestEntry
+from stackproof.live import refusals
+from stackproof.live.budgets import Spent
+from stackproof.live.opt_in import LiveModel
+from stackproof.run.cell_run import CellOutcome
+
+# A call that went out, whether or not its answer is of use.
+_WENT_OUT = frozenset({"observed", "dropped"})
+_SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelResult:
+    """One model. title: `provider/model`, or the provider alone where no model was named.
+
+    reason: one sentence, where it did not pass. requests: of its tests, retries among them. tokens: in and out. drift:
+    None where nothing was compared.
+    """
+
+    title: str
+    setup: str
+    outcome: LiveOutcome
+    reason: str | None = None
+    tests: Counts = field(default_factory=Counts)
+    requests: int = 0
+    retries: int = 0
+    tokens: tuple[int, int] = (0, 0)
+    drift: DriftCounts | None = None
+
+
+def of_cell(models: Sequence[LiveModel], ran: CellOutcome, spent: Spent) -> list[ModelResult]:
+    """Each model of a cell that has run, however it ended. spent: what its budget says."""
+    titles = [model.title for model in models]
+    log = testlog.read(ran.cell_dir / "tests.jsonl")
+    calls = [call for call in jsonfile.lines(ran.cell_dir / "calls.jsonl") if call and call.get("kind") in _WENT_OUT]
+    drifted = jsonfile.read(ran.cell_dir / "drift.json")
+    found = []
+    for model in models:
+        own = [entry for nodeid, entry in log.tests.items() if _whose(nodeid, titles) in (model.title, None)]
+        mine = [call for call in calls if _whose(str(call.get("test_id") or ""), titles) == model.title]
+        result = ModelResult(
+            title=model.title,
+            setup=model.setup,
+            outcome=LiveOutcome.PASSED,
+            tests=count(entry.outcome for entry in own),
+            requests=len(mine),
+            retries=sum(call.get("retry") is True for call in mine),
+            tokens=(_tokens(mine, "input"), _tokens(mine, "output")),
+            drift=None if drifted is None else _drift(drifted, model.title, titles),
+        )
+        outcome, reason = _outcome(result, own, mine, ran, spent)
+        found.append(replace(result, outcome=outcome, reason=reason))
+    return found
+
+
+def worst(outcomes: Iterable[LiveOutcome], *, require: bool) -> LiveOutcome:
+    """Of a whole smoke: what was skipped spoils it only where `require` says so, and is all of it where all was."""
+    found = set(outcomes)
+    bad = max(found - {LiveOutcome.SKIPPED}, key=lambda outcome: outcome.severity, default=LiveOutcome.SKIPPED)
+    if bad is LiveOutcome.PASSED and require and LiveOutcome.SKIPPED in found:
+        return LiveOutcome.BLOCKED
+    return bad
+
+
+def exit_codes(results: Sequence[ModelResult], cells: Iterable[CellOutcome], *, require: bool) -> list[ExitCode]:
+    """Those of which the worst is that of the smoke.
+
+    A cell whose failures are all a refused key or used-up credit is not proven, as one whose budget has ended is: its
+    tests say nothing about the stack.
+    """
+    codes = []
+    for cell in cells:
+        own = [result for result in results if result.setup == cell.cell.setup.name]
+        failed = any(result.outcome is LiveOutcome.FAILED for result in own)
+        unproven = cell.exit_code in (ExitCode.TESTS, ExitCode.NOTHING_RAN) and not failed
+        codes.append(ExitCode.NOT_PROVEN if unproven else cell.exit_code)
+    outcomes = {result.outcome for result in results}
+    if outcomes & {LiveOutcome.BLOCKED, LiveOutcome.STOPPED} or (require and LiveOutcome.SKIPPED in outcomes):
+        codes.append(ExitCode.NOT_PROVEN)
+    if LiveOutcome.FAILED in outcomes and set(codes) <= {ExitCode.PASS, ExitCode.NOT_PROVEN}:
+        codes.append(ExitCode.TESTS)
+    return codes
+
+
+def _whose(nodeid: str, titles: Sequence[str]) -> str | None:
+    """The model that a test's name names, the longest that fits; where there is one model, all tests are of it."""
+    if len(titles) == 1:
+        return titles[0]
+    inside = nodeid.partition("[")[2]
+    return max((title for title in titles if title in inside), key=len, default=None)
+
+
+def _outcome(
+    result: ModelResult,
+    entries: Sequence[TestEntry],
+    calls: Sequence[Mapping[str, Any]],
+    ran: CellOutcome,
+    spent: Spent,
+) -> tuple[LiveOutcome, str | None]:
+    bad = [entry for entry in entries if entry.outcome in (Outcome.FAILED, Outcome.ERROR)]
+    passed = sum(entry.outcome.passed for entry in entries)
+    refused = refusals.behind(bad, calls)
+    # The first that fits.
+    rows: tuple[tuple[object, LiveOutcome, str], ...] = (
+        (ran.exit_code in _SIGNALS, LiveOutcome.STOPPED, ran.summary),
+        (bad and refused, LiveOutcome.BLOCKED, refused or ""),
+        (bad, LiveOutcome.FAILED, _failed(result.tests, bad)),
+        (spent.ended_by, LiveOutcome.STOPPED, spent.sentence),
+        (ran.exit_code in (ExitCode.TESTS, ExitCode.RECORDINGS), LiveOutcome.FAILED, ran.summary),
+        (not entries and ran.exit_code is not ExitCode.PASS, LiveOutcome.BLOCKED, ran.summary),
+        (not entries, LiveOutcome.BLOCKED, "no test was run with it"),
+        (not passed, LiveOutcome.BLOCKED, f"no test passed: {_skipped(result.tests, entries)}"),
+        (not calls, LiveOutcome.BLOCKED, f"{result.tests.words()}, and no call of them was observed"),
+        (ran.exit_code is not ExitCode.PASS, LiveOutcome.BLOCKED, ran.summary),
+    )
+    return next(((outcome, reason) for fits, outcome, reason in rows if fits), (LiveOutcome.PASSED, None))
+
+
+def _failed(tests: Counts, bad: Sequence[TestEntry]) -> str:
+    return f"{tests.words()}: {bad[0].nodeid}" + (f" and {len(bad) - 1} more" if len(bad) > 1 else "")
+
+
+def _skipped(tests: Counts, entries: Sequence[TestEntry]) -> str:
+    reasons = dict.fromkeys(entry.reason.removeprefix("Skipped: ") for entry in entries if entry.reason)
+    return tests.words() + (f" ({next(iter(reasons))})" if reasons else "")
+
+
+def _tokens(calls: Iterable[Mapping[str, Any]], way: str) -> int:
+    return sum(jsonfile.number(jsonfile.table(call, "tokens"), way) or 0 for call in calls)
+
+
+def _drift(data: Mapping[str, Any], title: str, titles: Sequence[str]) -> DriftCounts:
+    def mine(items: object) -> list[Mapping[str, Any]]:
+        rows = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        return [row for row in rows if _whose(str(row.get("test_id") or ""), titles) == title]
+
+    kinds = [str(row.get("severity")) for row in mine(data.get("differences"))]
+    return DriftCounts(
+        breaking=kinds.count("breaking"),
+        additive=kinds.count("additive"),
+        note=kinds.count("note"),
+        unrecorded=len(mine(data.get("unrecorded"))),
+    )

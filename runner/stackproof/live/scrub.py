@@ -1,0 +1,79 @@
+"""Takes the values of secrets out of what a run has written and of what it prints.
+
+Providers repeat keys in their errors, and SDKs put those into exceptions: tests, their runner and stacks write them
+down like any other text. What the recorder writes is masked already.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+from xml.sax.saxutils import escape
+
+from stackproof.evidence import jsonfile
+from stackproof.recorder import redact
+
+_TOKEN = re.compile(r"[^\s\"'<>,;&()\[\]{}]+")
+
+
+def text(value: str, secrets: Mapping[str, str]) -> str:
+    """The text without them, also where they stand encoded; all else is as it was."""
+    if redact.find(value, secrets) is None:
+        return value
+    for secret in secrets.values():
+        for form in (secret, escape(secret), json.dumps(secret)[1:-1]):
+            value = value.replace(form, redact.MASK)
+    # Encoded ones: of each word by itself, so that the markup around it stays.
+    return _TOKEN.sub(lambda found: str(redact.conceal(found[0], secrets)), value)
+
+
+def folder(path: Path, secrets: Mapping[str, str]) -> list[str]:
+    """Do so in every file below; the names of those that were changed, relative to it. Links are not followed."""
+    return [file.relative_to(path).as_posix() for file in sorted(_files(path)) if _file(file, secrets)]
+
+
+class Concealing:
+    """A stream for text that lets no secret through, each write by itself."""
+
+    def __init__(self, stream: IO[str], secrets: Mapping[str, str]) -> None:
+        self._stream, self._secrets = stream, secrets
+
+    def write(self, value: str) -> int:
+        """As the stream's, without secrets."""
+        self._stream.write(text(value, self._secrets))
+        return len(value)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    return (file for file in path.rglob("*") if file.is_file() and not file.is_symlink())
+
+
+def _file(path: Path, secrets: Mapping[str, str]) -> bool:
+    try:
+        before = path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError:
+        return False
+    after = "".join(_line(line, secrets) for line in before.splitlines(keepends=True))
+    if after == before:
+        return False
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(after.encode("utf-8", "surrogateescape"))
+    partial.chmod(path.stat().st_mode & 0o777)
+    partial.replace(path)
+    return True
+
+
+def _line(line: str, secrets: Mapping[str, str]) -> str:
+    """A line of JSON stays one."""
+    if redact.find(line, secrets) is None:
+        return line
+    if line.startswith("{") and (data := jsonfile.parsed(line)) is not None:
+        end = line[len(line.rstrip("\r\n")) :]
+        return json.dumps(redact.conceal(data, secrets), ensure_ascii=line.isascii()) + end
+    return text(line, secrets)

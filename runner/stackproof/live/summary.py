@@ -1,0 +1,64 @@
+"""The smoke on the page of a CI run: Markdown in which everything that others wrote stands as code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from stackproof.evidence.live import LiveOutcome
+from stackproof.live import told
+from stackproof.live.written import Smoke
+from stackproof.plaintext import one_line, shortened
+from stackproof.verdict.github import Annotation
+
+_LONGEST = 500
+VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+def append(smoke: Smoke, again: str, environ: Mapping[str, str]) -> bool:
+    """Append it to the file that GITHUB_STEP_SUMMARY names; whether there is one that can be written."""
+    name = environ.get(VARIABLE)
+    if not name:
+        return False
+    try:
+        with Path(name).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write("\n".join(markdown(smoke, again)) + "\n")
+    except OSError:
+        return False
+    return True
+
+
+def markdown(smoke: Smoke, again: str) -> Iterator[str]:
+    """A heading, a table of the models, and the command that runs it again."""
+    commit = f"Run `{smoke.run_id}`, {smoke.stopped[:10]}. "
+    yield f"# Live smoke: {smoke.outcome}"
+    yield ""
+    yield f"{commit}Used: {smoke.spent.words}, {smoke.asked} requests of them before the tests."
+    yield ""
+    yield "| model | setup | outcome | tests | requests | retries | tokens | drift | why |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for result in smoke.results:
+        title, outcome, *numbers = told.row(result)
+        cells = [code(title), code(result.setup), outcome, *numbers, code(result.reason) if result.reason else ""]
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    if smoke.outcome is not LiveOutcome.PASSED:
+        yield f"Again: {code(again)}"
+        yield ""
+
+
+def code(text: str) -> str:
+    """Text as code in a table's cell: nothing in it is Markdown, HTML or the end of the cell."""
+    shown = shortened(one_line(text), _LONGEST).replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def notes(smoke: Smoke) -> Iterator[Annotation]:
+    """One for each model that was called, or should have been, and did not pass."""
+    levels = {LiveOutcome.FAILED: "error", LiveOutcome.BLOCKED: "error", LiveOutcome.STOPPED: "warning"}
+    for result in smoke.results:
+        if (level := levels.get(result.outcome)) is not None:
+            yield Annotation(level=level, title=f"live smoke: {result.title}", message=result.reason or result.outcome)
