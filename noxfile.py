@@ -53,6 +53,12 @@ def benchmark(session: nox.Session) -> None:
 
 
 @nox.session
+def live_smoke(session: nox.Session) -> None:
+    """A few real calls of each model, where two variables ask for them: nox -s live_smoke -- --setup gpt."""
+    _run(session, "reference", ["stackproof", "smoke"])
+
+
+@nox.session
 def verify_release(session: nox.Session) -> None:
     """Everything the release policy lists, and one verdict."""
     _run(session, "dev", ["stackproof", "verify-release"])
