@@ -90,6 +90,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
         "plan": "stackproof.cli.lane_cli:plan",
         "policy": "stackproof.cli.policy_cli:policy",
         "recordings": "stackproof.cli.recordings_cli:recordings",
+        "smoke": "stackproof.cli.smoke_cli:smoke",
         "stack": "stackproof.cli.stack_cli:stack",
         "trace": "stackproof.cli.trace_cli:trace",
         "verdict": "stackproof.cli.policy_cli:verdict",
