@@ -28,7 +28,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """A lane that has ended. verdict: over its part, None where the policy asks nothing of it. codes: of `parts.Ran`."""
+    """A lane that has ended. verdict: over its part, None where nothing is asked of it. codes: of `parts.Ran`."""
 
     lane: str
     run_dir: Path

@@ -34,8 +34,11 @@ def test_a_lane_takes_the_cells_of_the_policy_that_fit_its_selection(desk: Desk)
 
 
 def test_a_cell_of_its_own_is_required_as_the_policy_says_where_that_has_it(desk: Desk) -> None:
-    own = '    cells: [{suite: desk, setup: local, stack: "docker:desk"}, {suite: desk, setup: far, stack: "server:desk"}]\n'
-    desk.lanes(LANE + own + "    needs: [docker]\n")
+    own = """\
+    cells: [{suite: desk, setup: local, stack: "docker:desk"}, {suite: desk, setup: far, stack: "server:desk"}]
+    needs: [docker]
+"""
+    desk.lanes(LANE + own)
     first, second = desk.load().lanes["one"].cells
     assert (first.wanted, first.cell.required) == (True, "where-available")
     assert not second.wanted
@@ -69,44 +72,144 @@ def test_a_recording_asks_only_for_what_is_missing_unless_told_otherwise(desk: D
         ("  one: {triggers: [push]}\n", 3, "lane 'one' lacks 'description'"),
         (LANE, 4, "lane 'one' has nothing to do"),
         ("  one:\n    description: d\n    checks: [types]\n", 4, "lane 'one' has no trigger, so it never runs"),
-        (LANE.replace("pull_request", "pul_request"), 5, "'pul_request' in 'triggers' of lane 'one' is not known, did you"),
+        (
+            LANE.replace("pull_request", "pul_request"),
+            5,
+            "'pul_request' in 'triggers' of lane 'one' is not known, did you",
+        ),
         (LANE.replace("[pull_request]", "[push, push]"), 5, "'triggers' of lane 'one' names push twice"),
         (LANE + "    checks: [type]\n", 6, "'type' in 'checks' of lane 'one' is not known, did you mean 'types'?"),
         (LANE + "    checks: [claims]\n", 6, "lane 'one' checks claims, of which ci/release.yaml says nothing"),
-        (LANE + '    cells: {release: {stacks: ["server:dsk"]}}\n', 6, "stack 'server:dsk' is in no cell of ci/release.yaml"),
-        (LANE + "    cells: {release: {suites: [dask]}}\n", 6, "suite 'dask' is in no cell of ci/release.yaml, did you"),
-        (LANE + "    cells: {release: {setups: [lokal]}}\n", 6, "setup 'lokal' is in no cell of ci/release.yaml, did you"),
+        (
+            LANE + '    cells: {release: {stacks: ["server:dsk"]}}\n',
+            6,
+            "stack 'server:dsk' is in no cell of ci/release.yaml",
+        ),
+        (
+            LANE + "    cells: {release: {suites: [dask]}}\n",
+            6,
+            "suite 'dask' is in no cell of ci/release.yaml, did you",
+        ),
+        (
+            LANE + "    cells: {release: {setups: [lokal]}}\n",
+            6,
+            "setup 'lokal' is in no cell of ci/release.yaml, did you",
+        ),
         (LANE + "    cells: {release: {suites: []}}\n", 6, "'release' in 'cells' of lane 'one' takes no cell"),
-        (LANE + "    cells:\n      - {suite: dsk, setup: local, stack: 'server:desk'}\n", 7, "unknown suite 'dsk', did you"),
-        (LANE + "    cells:\n      - {suite: desk, setup: locl, stack: 'server:desk'}\n", 7, "unknown setup 'locl', did you"),
-        (LANE + "    cells:\n      - {suite: desk, setup: local, stack: 'server:dsk'}\n", 7, "unknown stack 'dsk', did you"),
-        (LANE + "    cells:\n      - {suite: desk, setup: local, stack: 'sever:desk'}\n", 7, "unknown stack mode 'sever'"),
+        (
+            LANE + "    cells:\n      - {suite: dsk, setup: local, stack: 'server:desk'}\n",
+            7,
+            "unknown suite 'dsk', did you",
+        ),
+        (
+            LANE + "    cells:\n      - {suite: desk, setup: locl, stack: 'server:desk'}\n",
+            7,
+            "unknown setup 'locl', did you",
+        ),
+        (
+            LANE + "    cells:\n      - {suite: desk, setup: local, stack: 'server:dsk'}\n",
+            7,
+            "unknown stack 'dsk', did you",
+        ),
+        (
+            LANE + "    cells:\n      - {suite: desk, setup: local, stack: 'sever:desk'}\n",
+            7,
+            "unknown stack mode 'sever'",
+        ),
         (LANE + "    cells:\n      - {suite: desk, setup: local, stack: 'server:young'}\n", 7, "does not run in mode"),
-        (LANE + "    cells:\n      - {suite: desk, setup: local, stack: 'library:young'}\n", 4, "needs Python 3.12 or newer"),
-        (LANE + '    cells: {release: {stacks: ["docker:desk"]}}\n', 4, "runs desk × local × docker:desk, which needs docker"),
-        (LANE + "    checks: [types]\n    needs: [dcker]\n", 7, "lane 'one' needs 'dcker', which is not known, did you mean"),
+        (
+            LANE + "    cells:\n      - {suite: desk, setup: local, stack: 'library:young'}\n",
+            4,
+            "needs Python 3.12 or newer",
+        ),
+        (
+            LANE + '    cells: {release: {stacks: ["docker:desk"]}}\n',
+            4,
+            "runs desk × local × docker:desk, which needs docker",
+        ),
+        (
+            LANE + "    checks: [types]\n    needs: [dcker]\n",
+            7,
+            "lane 'one' needs 'dcker', which is not known, did you mean",
+        ),
         (LANE + "    checks: [types]\n    needs: [python3.12, python3.13]\n", 7, "a lane runs on one Python"),
-        (LANE + "    checks: [types]\n    timeout: 0\n", 7, "'timeout' in lane 'one' must be a whole number of at least 1"),
+        (
+            LANE + "    checks: [types]\n    timeout: 0\n",
+            7,
+            "'timeout' in lane 'one' must be a whole number of at least 1",
+        ),
         (LANE + "    checks: [types]\n    schedule: '17 5 * * 1'\n", 7, "lane 'one' lacks the trigger schedule"),
         (LANE.replace("pull_request", "schedule") + "    checks: [types]\n", 5, "lane 'one' lacks a 'schedule'"),
-        (LANE + "    checks: [types]\n    schedule: '30 5 * * 1'\n", 7, "the schedule '30 5 * * 1' of lane 'one' has '30' for"),
-        (LANE.replace("pull_request", "push") + "    checks: [types]\n    label: x\n", 7, "waits for a label, and pull_request"),
-        (LIVE.replace("FAR_API_KEY", "FAR_KEY"), 6, "no setup has the secret 'FAR_KEY' of lane 'one', did you mean 'FAR_API_KEY'?"),
-        (LIVE.replace("    secrets: [FAR_API_KEY]\n", ""), 4, "setup 'far' calls with FAR_API_KEY, which lane 'one' lacks"),
-        (LIVE.replace("    environment: live\n", ""), 6, "lane 'one' has secrets and no 'environment' that guards them"),
-        (LIVE.replace("workflow_dispatch", "pull_request"), 5, "lane 'one' has secrets and runs at pull_request, before"),
+        (
+            LANE + "    checks: [types]\n    schedule: '30 5 * * 1'\n",
+            7,
+            "the schedule '30 5 * * 1' of lane 'one' has '30' for",
+        ),
+        (
+            LANE.replace("pull_request", "push") + "    checks: [types]\n    label: x\n",
+            7,
+            "waits for a label, and pull_request",
+        ),
+        (
+            LIVE.replace("FAR_API_KEY", "FAR_KEY"),
+            6,
+            "no setup has the secret 'FAR_KEY' of lane 'one', did you mean 'FAR_API_KEY'?",
+        ),
+        (
+            LIVE.replace("    secrets: [FAR_API_KEY]\n", ""),
+            4,
+            "setup 'far' calls with FAR_API_KEY, which lane 'one' lacks",
+        ),
+        (
+            LIVE.replace("    environment: live\n", ""),
+            6,
+            "lane 'one' has secrets and no 'environment' that guards them",
+        ),
+        (
+            LIVE.replace("workflow_dispatch", "pull_request"),
+            5,
+            "lane 'one' has secrets and runs at pull_request, before",
+        ),
         (LIVE.replace("[far]", "[fra]"), 8, "unknown setup 'fra', did you mean 'far'?"),
-        (LIVE.replace("setups: [far]", "setups: [far], budget: {tokens: 0}"), 8, "'tokens' in 'budget' of 'smoke' of lane"),
-        (LIVE.replace("setups: [far]", "setups: [far], service: eco"), 8, "unknown service 'eco', did you mean 'echo'?"),
-        (LIVE.replace("secrets: [FAR_API_KEY]", "variables: [FAR_API_KEY]"), 6, "FAR_API_KEY in 'variables' of lane 'one' is a"),
-        (LIVE + "    env: {FAR_API_KEY: x}\n", 9, "FAR_API_KEY in 'env' of lane 'one' is a secret: list it in 'secrets'"),
+        (
+            LIVE.replace("setups: [far]", "setups: [far], budget: {tokens: 0}"),
+            8,
+            "'tokens' in 'budget' of 'smoke' of lane",
+        ),
+        (
+            LIVE.replace("setups: [far]", "setups: [far], service: eco"),
+            8,
+            "unknown service 'eco', did you mean 'echo'?",
+        ),
+        (
+            LIVE.replace("secrets: [FAR_API_KEY]", "variables: [FAR_API_KEY]"),
+            6,
+            "FAR_API_KEY in 'variables' of lane 'one' is a",
+        ),
+        (
+            LIVE + "    env: {FAR_API_KEY: x}\n",
+            9,
+            "FAR_API_KEY in 'env' of lane 'one' is a secret: list it in 'secrets'",
+        ),
         (LIVE + "    checks: [types]\n", 4, "lane 'one' has cells or checks and a smoke: these are lanes of their own"),
-        (LIVE.replace("smoke: {setups: [far]}", "checks: [types]"), 6, "has the secret FAR_API_KEY, and nothing that it runs"),
+        (
+            LIVE.replace("smoke: {setups: [far]}", "checks: [types]"),
+            6,
+            "has the secret FAR_API_KEY, and nothing that it runs",
+        ),
         (LANE + "    record: {cells: []}\n", 6, "'record' of lane 'one' names no cell"),
-        (LANE + "    record: {mode: replay, cells: [{suite: desk, setup: local, stack: 'server:desk'}]}\n", 6, "'mode' in 'record'"),
-        (LANE + "    checks: [types]\n" + LANE.replace("one", "two") + "    checks: [types]\n", 7, "lanes 'one' and 'two' of"),
+        (
+            LANE + "    record: {mode: replay, cells: [{suite: desk, setup: local, stack: 'server:desk'}]}\n",
+            6,
+            "'mode' in 'record'",
+        ),
+        (
+            LANE + "    checks: [types]\n" + LANE.replace("one", "two") + "    checks: [types]\n",
+            7,
+            "lanes 'one' and 'two' of",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_one_sentence_with_file_and_line(desk: Desk, text: str, line: int, message: str) -> None:
     desk.lanes(text)
     with pytest.raises(UsageError) as caught:
