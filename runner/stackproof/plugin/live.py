@@ -40,9 +40,10 @@ def models(config: pytest.Config) -> tuple[LiveModel | NotWanted, ...]:
             config.stash[_FOUND] = of_session.models(
                 os.environ,
                 known,
-                lambda: live_models(
+                lambda provider: live_models(
                     os.environ,
                     known,
+                    provider=provider,
                     setup=os.environ.get("STACKPROOF_SETUP"),
                     because=fork.told(os.environ),
                 ),
