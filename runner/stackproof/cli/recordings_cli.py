@@ -15,6 +15,7 @@ from stackproof.recordings import promote as promotion
     "recordings",
     cls=CommandGroup,
     elsewhere={
+        "apply": "stackproof.cli.recordings_patch:apply",
         "check": "stackproof.cli.recordings_check:check",
         "diff": "stackproof.cli.recordings_diff:diff",
         "explain": "stackproof.cli.recordings_explain:explain",
@@ -23,6 +24,7 @@ from stackproof.recordings import promote as promotion
         "import": "stackproof.cli.recordings_import:import_",
         "list": "stackproof.cli.recordings_list:list_",
         "normalize": "stackproof.cli.recordings_normalize:normalize",
+        "patch": "stackproof.cli.recordings_patch:patch",
         "prune": "stackproof.cli.recordings_prune:prune",
         "rekey": "stackproof.cli.recordings_rekey:rekey",
         "rename": "stackproof.cli.recordings_rename:rename",
