@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stackproof.faults import told
@@ -27,3 +27,32 @@ def counted(facts: Mapping[str, Any], mode: Mode, *, unused: bool = True, also: 
     if injected := facts.get("injected"):
         parts.append(told.counted(injected))
     return ", ".join(parts)
+
+
+def spent(budget: Mapping[str, Any]) -> Iterator[str]:
+    """The line about what real calls have used, and of how much where there is a limit; none where none went out.
+
+    budget: the facts of `budget.json`.
+    """
+    requests, tokens, seconds = (budget[name] for name in ("requests", "tokens", "seconds"))
+    limited = any(limit is not None for _, limit in (requests, tokens, seconds))
+    if not limited and not requests[0]:
+        return
+    unknown = budget.get("unknown") or 0
+    nothing_said = unknown and not tokens[0] and tokens[1] is None
+    parts = [_of(requests, "request"), "tokens unknown" if nothing_said else _of(tokens, "token")]
+    if unknown:
+        parts[-1] += f" ({unknown} {'answer' if unknown == 1 else 'answers'} did not say)"
+    if seconds[1] is not None:
+        parts.append(f"{seconds[0]:.1f} of {seconds[1]:g} s")
+    refused = budget.get("refused") or 0
+    if refused:
+        parts.append(f"{refused} {'call' if refused == 1 else 'calls'} refused")
+    yield f"{'budget' if limited else 'spent'}: {', '.join(parts)}"
+
+
+def _of(of_kind: Sequence[Any], what: str) -> str:
+    used, limit = of_kind
+    if limit is not None:
+        return f"{used} of {limit} {what}s"
+    return f"{used} {what}" if used == 1 else f"{used} {what}s"

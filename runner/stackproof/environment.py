@@ -296,6 +296,9 @@ def _settings(
         command=command_stem(cell, options),
         debug=options.debug,
         faults=tuple(fault.to_data() for fault in options.faults),
+        max_requests=options.max_requests,
+        max_tokens=options.max_tokens,
+        max_seconds=options.max_seconds,
     )
 
 

@@ -2,68 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-
+from stackproof.option_kinds import Group, Kind, Option
 from stackproof.recorder.mode import Mode
-
-
-class Kind(StrEnum):
-    """What an option's value is."""
-
-    TEXT = "text"
-    CHOICE = "choice"
-    WHOLE = "whole number"
-    SECONDS = "seconds"
-    FLAG = "flag"
-    TEXTS = "texts"
-
-
-class Group(StrEnum):
-    """Under which heading `--help` and the reference list an option."""
-
-    WHAT = "What to run"
-    CALLS = "Provider calls and recordings"
-    MODELS = "Models"
-    RUN = "How to run it"
-    SHOW = "What to show"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Option:
-    """One option.
-
-    name: the field of RunOptions and the key in `[tool.stackproof]`. flags: as on the command line. anywhere: it may
-    also come from a variable or the file; options that shape a single run come from the command line only. in_file:
-    False where a file that everybody shares must not decide. bare: its value where none is given.
-    """
-
-    name: str
-    flags: tuple[str, ...]
-    kind: Kind
-    group: Group
-    help: str
-    default: str | int | float | bool | tuple[str, ...] | None = None
-    choices: tuple[str, ...] = ()
-    metavar: str | None = None
-    anywhere: bool = True
-    in_file: bool = True
-    bare: str | None = None
-
-    @property
-    def flag(self) -> str:
-        """The long spelling, as messages and reproduction lines use it."""
-        return self.flags[-1]
-
-    @property
-    def variable(self) -> str | None:
-        """The environment variable that sets it, or None."""
-        return "STACKPROOF_" + self.flag[2:].replace("-", "_").upper() if self.anywhere else None
-
-    @property
-    def key(self) -> str | None:
-        """The key in `[tool.stackproof]` that sets it, or None."""
-        return self.name if self.anywhere and self.in_file else None
 
 
 def _model(role: str) -> Option:
@@ -170,6 +110,33 @@ OPTIONS: tuple[Option, ...] = (
         group=Group.CALLS,
         default=False,
         help="Also keep answers that say more about the moment than about the request: 401, 403, 429, 5xx, resets.",
+    ),
+    Option(
+        name="max_requests",
+        flags=("--max-requests",),
+        kind=Kind.WHOLE,
+        group=Group.CALLS,
+        metavar="N",
+        in_file=False,
+        help="Budget of a cell whose calls go out: the N+1st real call is refused, and the run ends in order.",
+    ),
+    Option(
+        name="max_tokens",
+        flags=("--max-tokens",),
+        kind=Kind.WHOLE,
+        group=Group.CALLS,
+        metavar="N",
+        in_file=False,
+        help="Budget of a cell whose calls go out: once answers have used N tokens, the next call is refused.",
+    ),
+    Option(
+        name="max_seconds",
+        flags=("--max-seconds",),
+        kind=Kind.SECONDS,
+        group=Group.CALLS,
+        metavar="SECONDS",
+        in_file=False,
+        help="Budget of a cell whose calls go out: no call and no test begins later than this after the first test.",
     ),
     Option(
         name="allow_record_in_ci",

@@ -6,7 +6,7 @@ import math
 from typing import assert_never
 
 from stackproof.errors import UsageError
-from stackproof.option_table import Kind, Option
+from stackproof.option_kinds import Kind, Option
 from stackproof.suggest import did_you_mean
 
 Value = str | int | float | bool | tuple[str, ...]

@@ -14,7 +14,8 @@ from typing import Any
 
 from stackproof.errors import UsageError
 from stackproof.faults import grammar
-from stackproof.option_table import BY_NAME, OPTIONS, Option
+from stackproof.option_kinds import Option
+from stackproof.option_table import BY_NAME, OPTIONS
 from stackproof.option_values import read_value, truthy
 from stackproof.recorder.inject.fault import Fault
 from stackproof.recorder.mode import Mode
@@ -28,6 +29,7 @@ FILE_NAME = "pyproject.toml"
 _SLOWEST = 100.0
 # pytest's own words for "list the tests and stop".
 _COLLECTING = frozenset({"--co", "--collect-only"})
+BUDGET = ("max_requests", "max_tokens", "max_seconds")
 # Tables below [tool.stackproof] that are not options of a run.
 OTHER_TABLES = ("providers", "typecheck", "benchmark", "release")
 # Variables with our prefix that are not options: set for children, or read by the live smoke tests.
@@ -74,6 +76,9 @@ class RunOptions:
     recording_dir: str = "recordings"
     provider_service: str | None = None
     record_errors: bool = False
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
     allow_record_in_ci: bool = False
     strict: bool = False
     seal: str = "auto"
@@ -122,6 +127,12 @@ class RunOptions:
         if not 0 <= factor <= _SLOWEST:
             raise ValueError(f"{self.pace} is not between 0 and {_SLOWEST:g}")
         return factor
+
+    @property
+    def budget(self) -> dict[str, int | float]:
+        """What real calls may spend, by the option that says so: those that were given."""
+        given = {name: getattr(self, name) for name in BUDGET}
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -252,6 +263,7 @@ def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
             f"where the variable CI is {environ['CI']!r}",
             hint="record on a machine of your own, or add --allow-record-in-ci",
         )
+    _check_budget(options)
     for text in options.env:
         name, equals, _ = text.partition("=")
         if not equals or not name.isidentifier() or not name.isascii():
@@ -283,3 +295,21 @@ def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
     workers = options.workers
     if workers is not None and workers not in ("auto", "logical") and not workers.isdecimal():
         raise UsageError(f"{options.origin('workers')}: {workers!r} is neither a number nor 'auto'")
+
+
+def _check_budget(options: RunOptions) -> None:
+    """Nobody is to believe in a limit that nothing keeps."""
+    for name in options.budget:
+        where = options.origin(name)
+        if options.mode is Mode.LIVE:
+            raise UsageError(
+                f"{where}: in inference mode 'live' ({options.origin('inference_mode')}) nothing counts the calls",
+                hint="--inference-mode verify makes the same real calls, and counts them",
+            )
+        # A job may have the variable for all of its steps: where no call goes out the limit is kept by itself.
+        if options.mode is Mode.REPLAY and options.sources.get(name) is Source.COMMAND_LINE:
+            raise UsageError(
+                f"{where}: in inference mode 'replay' ({options.origin('inference_mode')}) no call goes out that "
+                "could be counted",
+                hint="leave it out, or add --inference-mode verify",
+            )

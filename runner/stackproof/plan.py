@@ -22,8 +22,9 @@ from stackproof.catalog.records import (
     SuiteSpec,
 )
 from stackproof.errors import UsageError
-from stackproof.option_table import OPTIONS, Group, Kind
-from stackproof.options import RunOptions, Source
+from stackproof.option_kinds import Group, Kind
+from stackproof.option_table import OPTIONS
+from stackproof.options import BUDGET, RunOptions, Source
 from stackproof.recorder.mode import Mode
 from stackproof.suggest import did_you_mean, unknown
 
@@ -121,7 +122,7 @@ def command_stem(cell: Cell, options: RunOptions) -> str:
 
 
 _CHOOSES = frozenset(
-    {"file", "subdirs", "pattern", "inference_mode", "collect_only", "strict", "seal", "inject", "coverage"}
+    {"file", "subdirs", "pattern", "inference_mode", "collect_only", "strict", "seal", "inject", "coverage", *BUDGET}
 )
 
 

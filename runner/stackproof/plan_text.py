@@ -35,6 +35,8 @@ def lines(plan: Plan) -> Iterator[str]:
             yield f"  calls  go to {cell.service.server}, started for this run{inside}"
         if cell.inference_mode is not Mode.LIVE:
             yield f"  {_direction(cell.inference_mode)}  {_recordings(plan, cell)}"
+        if options.mode.calls_out and options.budget:
+            yield f"  budget {_budget(plan)}"
         if options.inject:
             faults = "; ".join(fault.spec for fault in options.faults)
             yield f"  inject {faults}   {options.origin('inject')}"
@@ -110,6 +112,13 @@ def _suite_from(plan: Plan) -> str:
 def _paths(cell: Cell) -> str:
     shown = ", ".join(cell.paths[:2])
     return shown if len(cell.paths) <= 2 else f"{shown} and {len(cell.paths) - 2} more"
+
+
+def _budget(plan: Plan) -> str:
+    """`20 requests, 60 seconds   --max-requests, STACKPROOF_MAX_SECONDS`."""
+    given = plan.options.budget
+    limits = ", ".join(f"{value:g} {name.removeprefix('max_')}" for name, value in given.items())
+    return f"{limits}   {', '.join(plan.options.origin(name) for name in given)}"
 
 
 def _direction(mode: Mode) -> str:

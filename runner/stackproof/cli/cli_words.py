@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from stackproof.errors import StackproofError, UsageError
-from stackproof.option_table import OPTIONS, Group, Kind, Option
+from stackproof.option_kinds import Group, Kind, Option
+from stackproof.option_table import OPTIONS
 from stackproof.suggest import did_you_mean, unknown
 
 PYTEST_ARGS = "stackproof.pytest_args"

@@ -10,7 +10,7 @@ from stackproof.cli.policy_cli import Surroundings
 
 _TAKEN = (
     "setup", "suite", "inference_mode", "recording_dir", "provider_service", "allow_record_in_ci", "env",
-    "start_timeout", "record_errors", "pace", "chunk_fuzz", "debug",
+    "start_timeout", "record_errors", "max_requests", "max_tokens", "max_seconds", "pace", "chunk_fuzz", "debug",
 )  # fmt: skip
 """What an edge by itself has of the options of a run."""
 

@@ -22,7 +22,7 @@ from stackproof.recorder.brain import Brain
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import VARIABLE, Settings
-from stackproof.run import run_folder, rundir, writable
+from stackproof.run import run_folder, rundir, spending, writable
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, service
 
@@ -84,6 +84,8 @@ def serve(
                 edge = undo.enter_context(running)
                 for line in _told(settings, where):
                     out(line)
+                if settings.mode.calls_out:
+                    spending.of_cell(cell_dir, chosen).begin()
                 shown = _Shown(edge.log, out)
                 while interrupts.first is None:
                     edge.require()
@@ -94,6 +96,9 @@ def serve(
         if settings is not None:
             for line in _ended(cell_dir, settings):
                 out(line)
+            if settings.mode.calls_out:
+                for line in calls_told.spent(spending.write(cell_dir, chosen)):
+                    out(line)
     finally:
         run_folder.release(run_dir)
         run_folder.prune(run_dir.parent)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from stackproof.plugin.budgeting import Spending
 from stackproof.plugin.journal import MISSES
 from stackproof.plugin.scopes import SHARED_JOURNAL, ScopeTracker, shared_scopes_used
 from stackproof.recorder import elsewhere, recording
@@ -48,9 +49,11 @@ class _Missed:
 class Keeper:
     """Hooks that judge a test's calls when its teardown is over, and keep or drop what was recorded."""
 
-    def __init__(self, brain: Brain, tracker: ScopeTracker) -> None:
+    def __init__(self, brain: Brain, tracker: ScopeTracker, spending: Spending | None = None) -> None:
+        """spending: None where no call goes out."""
         self._brain = brain
         self._tracker = tracker
+        self._spending = spending
         self._failed: dict[str, bool] = {}
         self._kept_back: dict[str, bool] = {}
         self._shared_failed: dict[str, set[str]] = {}
@@ -69,6 +72,8 @@ class Keeper:
         report = yield
         if call.when == "setup":
             self._failed[item.nodeid] = self._kept_back[item.nodeid] = False
+        if self._spending is not None:
+            self._spending.judge(item, report)
         if report.failed:
             self._failed[item.nodeid] = True
         if not report.passed:
@@ -89,6 +94,9 @@ class Keeper:
         in_flight = self._brain.ledger.wait_for_calls(owner, _IN_FLIGHT) if goes_out else 0
         self._brain.ledger.end(owner)
         in_flight += there.in_flight
+        # What was refused since its body ended: now nothing more comes.
+        stopped = self._spending is not None and self._spending.judge(item, report)
+        kept_back = kept_back or stopped
         if there.problem:
             # What is not known must not be taken for nothing.
             if report.passed and not failed:
@@ -113,7 +121,7 @@ class Keeper:
             failed = True
         if self._brain.settings.mode.records:
             self._keep(owner, failed=failed or kept_back)
-        self._judge_shared(item, failed=failed)
+        self._judge_shared(item, failed=failed or stopped)
 
     def _keep(self, owner: Scope, *, failed: bool) -> None:
         if failed:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from stackproof import calls_told
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile
-from stackproof.plugin import at_edge, debugging, faulting, keeping, opening, tally
+from stackproof.plugin import at_edge, budgeting, debugging, faulting, keeping, opening, tally
 from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
@@ -53,7 +54,9 @@ class PluginSession:
             swap(self._outer)
             raise StackproofError(str(error), hint="upgrade it in the environment of the tests") from error
         self._tracker = ScopeTracker(self._brain, self._worker, at_edge.announcing(opened.cell_dir, self._worker))
-        self._keeper = Keeper(self._brain, self._tracker)
+        spends = opened.settings.mode.calls_out
+        self._spending = budgeting.Spending(self._brain, self._tracker) if spends else None
+        self._keeper = Keeper(self._brain, self._tracker, self._spending)
         self._journal = None if self._worker else Journal(opened.cell_dir / "tests.jsonl")
         if self._journal is not None:
             # For whoever looks after a run that was killed. Where providers are, nobody needs to know then.
@@ -83,6 +86,8 @@ class PluginSession:
         register(self._tracker, "stackproof-scopes")
         register(CoroutineScopes(), "stackproof-coroutines")
         register(self._keeper, "stackproof-keeper")
+        if self._spending is not None:
+            register(self._spending, "stackproof-spending")
         register(faulting.FaultKeeper(self._brain, self._tracker), "stackproof-faults")
         if (lacking := Lacking.of(os.environ)) is not None:
             register(lacking, "stackproof-lacking")
@@ -139,7 +144,8 @@ class PluginSession:
             return None
         self._add_workers(kept)
         passed = self._journal.passed
-        interrupted = exitstatus in _CUT_SHORT
+        used_up = self._brain.budget.ended()
+        interrupted = exitstatus in _CUT_SHORT or used_up is not None
         there = elsewhere.fetch(self._brain.settings.run_dir)
         keeping.promote_shared(
             self._brain, kept, any_passed=any(passed.values()), interrupted=interrupted, stack_lives=True
@@ -154,11 +160,17 @@ class PluginSession:
         self.summary += untold
         if there.problem:
             self.summary.append(there.problem)
+        if self._spending is not None:
+            self._brain.budget.stop()
+            spent = budgeting.write(self._brain)
+            self.summary += calls_told.spent(spent)
         if self._opened.settings.debug:
             self.summary += debug.where(self._opened.settings.run_dir, self._opened.settings.project)
         status = None
         if exitstatus == 0 and (untold or there.problem or (facts["unused"] and self._brain.settings.strict)):
             status = int(ExitCode.RECORDINGS)
+        if exitstatus == 0 and status is None and used_up is not None:
+            status = int(ExitCode.NOT_PROVEN)
         if (never := faulting.never_met(self._brain, len(passed))) is not None:
             self.summary.append(never.message)
             if exitstatus == 0 and status is None:

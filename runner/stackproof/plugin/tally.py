@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,18 @@ from stackproof.recorder.inject.fault import INJECTED
 from stackproof.recorder.mode import Mode
 
 
+def seen(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """From lines of the calls' journal, the counts of calls that went out."""
+    kinds = Counter(str(call.get("kind")) for call in calls)
+    return {
+        "recorded": kinds["recorded"],
+        "observed": kinds["observed"],
+        "refused": kinds["dropped"],
+        "stopped": kinds["budget"],
+        "retries": sum(call.get("retry") is True for call in calls),
+    }
+
+
 def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
     """The facts of the `calls` event: counts by kind, distinct files and their bytes, what was left over."""
     calls, _ = brain.ledger.read("calls")
@@ -24,14 +36,11 @@ def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
     late = [call for call in calls if call.get("late")]
     return {
         "replayed": kinds["replayed"],
-        "recorded": kinds["recorded"],
-        "observed": kinds["observed"],
+        **seen(calls),
         "missed": kinds["missed"],
         "unused": len(unused_files),
         "live": 0,
         "injected": kinds[INJECTED],
-        "refused": kinds["dropped"],
-        "retries": sum(call.get("retry") is True for call in calls),
         "late": len(late),
         "bytes": sum(Path(file).stat().st_size for file in files if Path(file).exists()),
         "files": len(files),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import client, miss, recording, redact, rules, scope, tokens
+from .budget import Budget
 from .decision import Answer, Decision, PassThrough
 from .identity import Identity, describe, digest
 from .interaction import Call, Request
@@ -56,6 +57,7 @@ class Brain:
             self._trace = self.store.trace = debug.trace(settings, environ, self.secrets)
         self._plans = os.path.join(settings.run_dir, "faults") if settings.mode is Mode.REPLAY else None
         self._injector: Injector | None = None
+        self.budget = Budget(settings.limits, self.ledger)
         self._sending = Sending(self)
         self._last_of: dict[tuple[str, str], int] = {}
 
@@ -229,7 +231,13 @@ class Brain:
         """Answer a call with what is wrong with it, and note that."""
         why = Miss(kind=why.kind, text=self.shown(why.text))
         self.log_miss(call, ordinal, why)
-        return Answer(status=miss.STATUS, headers=miss.headers(), chunks=(miss.body(why),))
+        return miss.answer(why)
+
+    def refuse_to_spend(self, call: Call, ordinal: int, why: str) -> Answer:
+        """Answer a call for which nothing is left. No recording is missed: the test is not at fault, nor is a file."""
+        self.note("budget", call, ordinal, reason=why)
+        text = f"{why}\n  {call.shown} of {call.form['provider']} did not go out"
+        return miss.answer(Miss(kind="budget", text=text))
 
     def shown(self, text: str) -> str:
         """Text for a person: without secrets, and with paths as they are typed in the project's folder."""

@@ -77,6 +77,12 @@ def is_retried(response: Response) -> bool:
     return response["is_exception"] or (status is not None and (status in _RETRIED or status >= 500))
 
 
+def costs_tokens(call: Call, response: Response) -> bool:
+    """Whether the answer should say what it has used: a provider has worked, and was not asked for a list."""
+    status = response["status"]
+    return call.form["method"] == "POST" and status is not None and status < 300
+
+
 def is_model_list(call: Call, response: Response) -> bool:
     """Whether the answer is a list of models that can be merged with others."""
     body = response.get("body")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import recording
+from .decision import Answer
 from .identity import Form, Identity, model_of
 from .mode import Mode
 from .patching import LIBRARIES
@@ -30,6 +31,7 @@ Kind = Literal[
     "network",
     "folded",
     "unreplayable",
+    "budget",
 ]
 _SHOWN_DIFFERENCES = 8
 _SHOWN_CHARACTERS = 60
@@ -53,6 +55,11 @@ def body(miss: Miss) -> bytes:
     """An OpenAI-shaped error with a top-level `message` beside it, for servers that look for either."""
     error = {"message": miss.text, "type": "stackproof_error", "param": None, "code": f"recording_{miss.kind}"}
     return json.dumps({"error": error, "message": miss.text}).encode()
+
+
+def answer(miss: Miss) -> Answer:
+    """What the caller gets, whatever its library."""
+    return Answer(status=STATUS, headers=headers(), chunks=(body(miss),))
 
 
 def without_scope(call: Call) -> Miss:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import writing
 from .decision import Answer, Later, Record
-from .interaction import Call, is_retried
+from .interaction import Call, costs_tokens, is_retried
 from .miss import Miss
 from .mode import Mode
 from .normalise import Ids
@@ -55,8 +55,13 @@ class Sending:
             )
         return Miss(kind="stale-id", text=text)
 
-    def _send(self, call: Call, ordinal: int, outgoing: Outgoing, token: str) -> Record:
+    def _send(self, call: Call, ordinal: int, outgoing: Outgoing, token: str) -> Record | Answer:
+        """Every call that goes out goes through here, once for each attempt."""
         ledger, trace = self._brain.ledger, self._brain.store.trace
+        if (used_up := self._brain.budget.spend()) is not None:
+            writing.give_up(self._brain, call, ordinal)
+            ledger.done(token)
+            return self._brain.refuse_to_spend(call, ordinal, used_up)
         started = time.monotonic()
         retry = ledger.retries(call.scope, call.identity.request)
         if trace is not None:
@@ -67,11 +72,16 @@ class Sending:
                 self.real_ids.learn(call.scope, take.ids.written)
                 if is_retried(response):
                     ledger.failed(call.scope, call.identity.request, ordinal)
-                facts = {
+                facts: dict[str, Any] = {
                     "status": response["status"],
                     "seconds": round(time.monotonic() - started, 3),
                     **({"retry": True} if retry else {}),
                 }
+                tokens = take.usage.tokens
+                if tokens is not None:
+                    facts["tokens"] = {"input": tokens.input, "output": tokens.output}
+                if tokens is not None or costs_tokens(call, response):
+                    self._brain.budget.add(tokens)
                 writing.write(self._brain, call, ordinal, response, ids=take.ids, facts=facts)
             finally:
                 self._open.pop(take, None)

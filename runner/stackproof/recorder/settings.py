@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .budget import Limits
 from .mode import Mode
 
 VARIABLE = "STACKPROOF_RECORDER"
@@ -30,7 +31,7 @@ class Settings:
     """Everything that the recorder is told. Secrets appear by the *name* of their variable only.
 
     beside: host names and addresses of what the run itself has started, which are nobody else's. faults: what is put
-    into the answers of every test (`inject.fault`).
+    into the answers of every test (`inject.fault`). max_requests, max_tokens, max_seconds: what real calls may spend.
     """
 
     mode: Mode
@@ -57,6 +58,14 @@ class Settings:
     debug: bool = False
     beside: tuple[str, ...] = ()
     faults: tuple[Mapping[str, Any], ...] = ()
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """What real calls may spend."""
+        return Limits(requests=self.max_requests, tokens=self.max_tokens, seconds=self.max_seconds)
 
     def to_json(self) -> str:
         """One line of JSON for the environment of a child."""

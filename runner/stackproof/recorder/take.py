@@ -15,6 +15,7 @@ from . import encodings, events
 from .canonical import NotPlainJson, compact, parse
 from .normalise import Ids, normalise
 from .recording import cut_at, encode_body
+from .usage import Usage
 
 # Of the connection, not of the answer: the caller gets a decoded body of another length. And cookies: they are secrets,
 # so no file has them, and a client that kept one while recording would send other requests than in replay.
@@ -30,6 +31,7 @@ class Take:
 
     def __init__(self, ids: Ids, on_end: Callable[[Response], None]) -> None:
         self.ids = ids
+        self.usage = Usage()
         self._on_end = on_end
         self._lock = threading.RLock()  # the garbage collector closes a forgotten stream in the middle of anything
         self._over = False
@@ -138,6 +140,7 @@ class Take:
         assert self._framing is not None  # noqa: S101 - only a splitter gives events
         event = events.decode(self._framing, raw)
         if "data" in event:
+            self.usage.see(event["data"])
             event["data"] = normalise(event["data"], self.ids)
         elif "raw" in event:
             # Whole JSON strings only: an id may be as short as "1".
@@ -157,9 +160,11 @@ class Take:
     def _rewrite(self) -> bytes:
         raw = bytes(self._body)
         try:
-            value = normalise(parse(raw), self.ids)
+            value = parse(raw)
         except NotPlainJson:
             return raw
+        self.usage.see(value)
+        value = normalise(value, self.ids)
         rewritten = compact(value)
         self._body = bytearray(rewritten)
         return rewritten

@@ -27,7 +27,7 @@ from stackproof.evidence import jsonfile, testlog
 from stackproof.evidence.coverage import STACK, TESTS
 from stackproof.measure import begin, marks
 from stackproof.recorder.mode import Mode
-from stackproof.run import cell_file, contained, handing, made_first, namespace, suite, writable
+from stackproof.run import cell_file, contained, handing, made_first, namespace, spending, suite, writable
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ourselves, ports, service, start, tether, unknown_server
@@ -102,6 +102,8 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
     )
     sealed = work.cell.inference_mode is Mode.REPLAY and namespace.isolated()
     with ExitStack() as undo:
+        if cell.inference_mode.calls_out and not order.options.collect_only:
+            undo.callback(spending.write, cell_dir, order.options)
         started = _start(work, undo)
         if (unmeasured := marks.problem(cell, cell_dir, STACK)) is not None:
             raise unmeasured
@@ -316,6 +318,8 @@ def _foreign(work: _Work, started: _Started, runner: RunnerSpec) -> tuple[suite.
         cell_dir=work.cell_dir,
         shown=suite.talks(options),
     )
+    if work.cell.inference_mode.calls_out:
+        spending.of_cell(work.cell_dir, options).begin()  # no hook of ours sees its first test
     ended = suite.run(here, timeout=options.suite_timeout, interrupts=work.interrupts)
     stopped = ended.timed_out or work.interrupts.first is not None
     settled = foreign.settle(runner, ended, variables=started.variables, cell_dir=work.cell_dir, stopped=stopped)
@@ -372,7 +376,7 @@ def _last_calls(work: _Work, misses: int) -> None:
     """See to what the stack called while it was torn down, after the `misses` that the tests were told of."""
     from stackproof.run import last_calls  # noqa: PLC0415 - pytest comes with it, and no cell waits for that at its start
 
-    if work.cell.inference_mode.records:
+    if work.cell.inference_mode.calls_out:
         last_calls.keep(work.cell_dir, interrupted=work.outcome["exit_code"] not in (0, int(ExitCode.TESTS)))
     if work.outcome["exit_code"] == 0 and work.outcome["error"] is None:
         work.outcome["error"] = last_calls.missed(work.cell_dir, misses)

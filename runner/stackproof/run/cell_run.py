@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from stackproof.evidence import jsonfile, junit, testlog
 from stackproof.evidence.cell import write_result
 from stackproof.measure import begin, package
 from stackproof.plan import Cell, Plan, again
-from stackproof.recorder import debug
-from stackproof.run import cell_file, cell_log, made_first, namespace, run_folder, suite
+from stackproof.recorder import budget, debug
+from stackproof.run import cell_file, cell_log, drifted, made_first, namespace, run_folder, suite
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.judge import CellFacts, Judgement, judge
 from stackproof.run.progress import Progress, Tail
@@ -80,9 +80,10 @@ class CellRun:
             jsonfile.write(self._dir / "outcome.json", {"error": start.error_facts(error)})
         except Interrupted:
             pass  # judged by its signal
-        judgement = self._judge()
+        ended = drifted.compare(self._judge(), self._dir, self._plan, self._caller)
+        judgement = ended.judgement
         seconds = time.monotonic() - began
-        self._show(judgement, seconds)
+        self._show(judgement, seconds, ended.lines)
         if self._plan.options.tests:
             write_result(
                 self._dir,
@@ -209,6 +210,7 @@ class CellRun:
             counts=log.counts if log.present else junit.read(self._dir / "junit.xml").counts,
             misses=[miss for miss in jsonfile.lines(self._dir / "misses.jsonl") if miss],
             strict=self._plan.options.strict,
+            budget=jsonfile.read(self._dir / budget.FACTS),
             collect_only=self._plan.options.collect_only or not self._plan.options.tests,
             runner="pytest" if self._cell.suite.runner is None else self._cell.suite.runner.name,
         )
@@ -229,7 +231,7 @@ class CellRun:
     def _sealed(self) -> str:
         return str((jsonfile.read(self._dir / "outcome.json") or {}).get("sealed", "none"))
 
-    def _show(self, judgement: Judgement, seconds: float) -> None:
+    def _show(self, judgement: Judgement, seconds: float, drift: Sequence[str]) -> None:
         facts, options = self._facts(), self._plan.options
         if options.collect_only or not options.tests:
             if judgement.exit_code is not ExitCode.PASS:
@@ -240,6 +242,10 @@ class CellRun:
         self._screen.failures(bad, facts.misses, self._dir / facts.tests_log)
         self._screen.calls(self._cell, facts.log.calls, self._sealed(), self._seal)
         self._screen.recordings(self._cell, facts.log.calls, options.recording_dir)
+        for line in drift:
+            self._screen.line(line)
+        if facts.budget is not None:
+            self._screen.spent(facts.budget)
         if options.debug:
             for line in debug.where(str(self._dir), str(self._plan.project)):
                 self._screen.line(line)

@@ -16,7 +16,7 @@ from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
 from stackproof.options import RunOptions
 from stackproof.plan import Cell
-from stackproof.plugin import afterwards, faulting, keeping, tally
+from stackproof.plugin import afterwards, budgeting, faulting, keeping, tally
 from stackproof.plugin.journal import Journal
 from stackproof.recorder import elsewhere
 from stackproof.recorder.brain import Brain
@@ -131,19 +131,27 @@ def settle(
         tests = _tests(runner, report.cases, brain)
         if tests:
             journal.collected(list(tests))
+        refused = _refused(brain)
+        tests = {name: _stopped(test, refused) for name, test in tests.items()}
         for name, test in tests.items():
             _settle_one(journal, brain, kept, name, test, lost=bool(there.problem or report.problems))
         passed = {name: test.case.outcome.passed for name, test in tests.items()}
-        whole = not stopped and not report.problems and not there.problem
+        used_up = brain.budget.ended()
+        whole = not stopped and not report.problems and not there.problem and used_up is None
         # Nothing tells which tests live on what is shared: it is kept where none of them went wrong.
         good = any(passed.values()) and not any(test.case.outcome.bad for test in tests.values())
         keeping.promote_shared(brain, kept, any_passed=good, interrupted=not whole, stack_lives=True)
         facts = tally.count(brain, kept, keeping.unused(brain, passed))
         # The tripwire stands in Python processes; these tests are in none.
         journal.write("calls", **{**facts, "sealed_by_hook": False})
+        if settings.mode.calls_out:
+            brain.budget.stop()
+            budgeting.write(brain)
         settled = _code(runner, ended, report, strays=_strays(brain, tests), log=cell_dir / LOG)
         if there.problem and settled.error is None:
             settled = replace(settled, error=_error("lost", there.problem, ExitCode.NOT_PROVEN))
+        if settled.code == 1 and used_up is not None and not any(test.case.outcome.bad for test in tests.values()):
+            settled = replace(settled, code=0)  # all that the runner calls a failure was stopped here
         if settled.code == 0 and (facts["missed"] or (facts["unused"] and settings.strict)):
             settled = replace(settled, code=int(ExitCode.RECORDINGS))
         never = faulting.never_met(brain, len(tests))
@@ -171,6 +179,19 @@ def _tests(runner: RunnerSpec, cases: Sequence[Case], brain: Brain) -> dict[str,
             case = max(same.case, case, key=lambda each: each.outcome.severity)  # noqa: PLW2901
         found[name] = _Test(case=case, owner=Scope(name=name, test_id=name, attempt=attempts.get(name, 1)))
     return found
+
+
+def _refused(brain: Brain) -> dict[str, str]:
+    """Scope → why one of its calls did not go out."""
+    calls = brain.ledger.read("calls")[0]
+    return {str(call.get("scope")): str(call.get("reason")) for call in calls if call.get("kind") == budgeting.REFUSED}
+
+
+def _stopped(test: _Test, refused: Mapping[str, str]) -> _Test:
+    """A test of which a call was refused has not failed, and not passed: nobody knows what it would have done."""
+    if (why := refused.get(test.owner.name)) is None:
+        return test
+    return replace(test, case=replace(test.case, outcome=Outcome.SKIPPED, message=why))
 
 
 def _settle_one(journal: Journal, brain: Brain, kept: keeping.Kept, name: str, test: _Test, *, lost: bool) -> None:

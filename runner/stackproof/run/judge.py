@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stackproof.errors import ExitCode
@@ -18,14 +18,15 @@ from stackproof.stack.process import describe_exit
 class CellFacts:
     """What a cell left. outcome: `outcome.json`, None when there is none. counts: from the log, else from JUnit.
 
-    misses: lines of `misses.jsonl`. strict: recordings that nobody used fail the cell. runner: who ran the tests, whose
-    exit code is told in pytest's numbers.
+    misses: lines of `misses.jsonl`. budget: `budget.json`, None where no call went out. strict: recordings that nobody
+    used fail the cell. runner: who ran the tests, whose exit code is told in pytest's numbers.
     """
 
     outcome: Mapping[str, Any] | None
     log: TestLog
     counts: Counts
     misses: Sequence[Mapping[str, Any]] = ()
+    budget: Mapping[str, Any] | None = None
     strict: bool = False
     collect_only: bool = False
     runner: str = "pytest"
@@ -51,6 +52,18 @@ class Judgement:
 
 def judge(facts: CellFacts) -> Judgement:
     """Green only if pytest says so, finished, executed something, and its log agrees."""
+    found = _judge(facts)
+    why = jsonfile.text(facts.budget or {}, "why")
+    if why is None or found.exit_code not in _ALSO_BUDGET:
+        return found
+    return replace(found, reason=f"{found.reason}; {why}")
+
+
+# What may have come of calls that were refused, or happened besides.
+_ALSO_BUDGET = (ExitCode.TESTS, ExitCode.RECORDINGS, ExitCode.STACK_START, ExitCode.NOTHING_RAN)
+
+
+def _judge(facts: CellFacts) -> Judgement:
     outcome = facts.outcome
     if outcome is None:
         return Judgement(
@@ -67,7 +80,18 @@ def judge(facts: CellFacts) -> Judgement:
     pytest_code = outcome.get("exit_code")
     if not isinstance(pytest_code, int):
         return Judgement(exit_code=ExitCode.INTERNAL, reason=f"{facts.runner} was never run", log="cell.log")
-    return _died(pytest_code, facts) or _pytest(pytest_code, facts)
+    return _died(pytest_code, facts) or _used_up(pytest_code, facts) or _pytest(pytest_code, facts)
+
+
+def _used_up(code: int, facts: CellFacts) -> Judgement | None:
+    """A run that the budget ended: what did not run is not proven. A failure before that stays one."""
+    told = jsonfile.text(facts.budget or {}, "why")
+    if told is None or code not in (0, ExitCode.NOT_PROVEN) or facts.counts.failed or facts.counts.errors:
+        return None
+    return Judgement(exit_code=ExitCode.NOT_PROVEN, reason=f"{told}; {facts.counts.words()}", hint=_RAISE)
+
+
+_RAISE = "give it more with --max-requests, --max-tokens or --max-seconds, or take fewer tests with --file or --pattern"
 
 
 # Kinds of a miss that are about the tests, not about recordings: a socket to the world, a secret in an answer.

@@ -8,7 +8,7 @@ from typing import Any
 
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, testlog
-from stackproof.plugin import keeping
+from stackproof.plugin import keeping, tally
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.settings import Settings
 
@@ -16,22 +16,24 @@ MISSES = "misses.jsonl"
 
 
 def keep(cell_dir: Path, *, interrupted: bool) -> None:
-    """Promote them, and tell the cell's log of tests how many files that made."""
+    """Promote what was recorded, and tell the cell's log of tests how many calls and files it has come to."""
     settings, log = cell_dir / "recorder.json", testlog.read(cell_dir / "tests.jsonl")
     if not settings.is_file() or not any(entry.outcome.passed for entry in log.tests.values()):
         return
     brain = Brain(Settings.from_json(settings.read_text(encoding="utf-8")), {})
     try:
         written, removed = keeping.promote_rest_of_stack(brain, interrupted=interrupted)
-        recorded = sum(call.get("kind") == "recorded" for call in brain.ledger.read("calls")[0])
+        calls = tally.seen(brain.ledger.read("calls")[0])
     finally:
         brain.ledger.close()
-    if log.calls is not None and (written or removed):
-        counts = {
+    if log.calls is not None:
+        files = {
             "written": (log.calls.get("written") or 0) + written,
             "removed": (log.calls.get("removed") or 0) + removed,
         }
-        event = {**log.calls, **counts, "recorded": recorded}
+        event = {**log.calls, **files, **calls}
+        if event == log.calls:
+            return
         with (cell_dir / "tests.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(event) + "\n")
 

@@ -188,6 +188,11 @@ class Screen:
             f"{calls.get('removed') or 0} removed, in {folder}/{cell.setup.name}{left}"
         )
 
+    def spent(self, budget: Mapping[str, Any]) -> None:
+        """What real calls have used, and of how much."""
+        for text in calls_told.spent(budget):
+            self.line(text)
+
     def conclusion(self, cell: Cell, judgement: Judgement, seconds: float, again: str) -> None:
         """PASS, or what else it is; and how to have exactly this cell again."""
         reason = f": {judgement.reason}" if judgement.reason else ""

@@ -142,6 +142,7 @@ class Probe:
     port: int
     asked: list[dict[str, Any]] = field(default_factory=list)
     status: int = 200
+    usage: dict[str, int] | None = None  # what each answer says it has used
     hold: threading.Event | None = None
     held: threading.Event = field(default_factory=threading.Event)
 
@@ -177,6 +178,7 @@ def probe() -> Iterator[Probe]:
             else:
                 text = f"answer {number} to {body.get('say')}"
                 answer = {"object": "chat.completion", "id": f"c-{number}", "created": number, "text": text}
+                answer |= {} if told.usage is None else {"usage": told.usage}
                 self._send(json.dumps(answer if told.status == 200 else {"error": "no"}).encode(), "application/json")
 
         def _send(self, raw: bytes, content_type: str) -> None:
