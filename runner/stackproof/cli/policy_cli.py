@@ -20,7 +20,7 @@ from stackproof.parts import secrets_of
 from stackproof.plan import RUNS
 from stackproof.recorder import redact
 from stackproof.release import show
-from stackproof.verdict import accepted, compared, expected, render, update
+from stackproof.verdict import accepted, compared, elsewhere, expected, github, publish, render, update
 from stackproof.verdict.check import check, seen
 from stackproof.verdict.compared import Compared, Results
 from stackproof.verdict.concealing import conceal_verdict
@@ -107,30 +107,56 @@ def policy_update(around: Surroundings, run: str | None, dry_run: bool, accept_t
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option(
+    "--output",
+    metavar="FOLDER",
+    help="Write the verdict into this folder in every form, and tell it to the CI system.",
+)
+@click.option(
     "--compared-with",
     metavar="FILE|RUN",
     help="Say what changed since then (a verdict.json, an id or a folder; default: the verdict of the run before).",
 )
 @click.pass_obj
-def verdict(around: Surroundings, runs: tuple[str, ...], as_json: bool, compared_with: str | None) -> int:
+def verdict(
+    around: Surroundings, runs: tuple[str, ...], as_json: bool, output: str | None, compared_with: str | None
+) -> int:
     """Weigh RUN (an id or a folder; default: the newest run) again, against what the project is now.
 
     Several are weighed together: what they hold twice counts once, and where they disagree nothing is proven.
     """
     folders = [run_folder(around.project, run) for run in runs or (None,)]
     evidence = gather(folders)
-    secrets = secrets_of(load(around.project), around.project, around.environ)
+    rules = load(around.project)
+    secrets = secrets_of(rules, around.project, around.environ)
     weighed = conceal_verdict(
         weigh_evidence(around.project, evidence, environ=around.environ, today=datetime.now(UTC).date()), secrets
     )
+    shown, page, notes = folders[0], None, []
+    if output is not None:
+        shown, page = around.project / output, publish.PAGE
+        published = elsewhere.write(
+            shown,
+            folders,
+            weighed,
+            evidence,
+            project=around.project,
+            environ=around.environ,
+            secrets=secrets,
+            policy=rules,
+        )
+        publish.summarise(published.verdict, around.environ)
+        notes = publish.annotated(published)
     found = _changes(around.project, folders, compared.results_of(evidence, weighed), compared_with)
     if as_json:
         changes = None if found is None else redact.conceal(compared.as_json(found), secrets)
         content = {**render.to_json(weighed), "compared": changes}
         console.out(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False))
         return weighed.exit_code
-    show(weighed, folders[0], around.project, as_json=False)
-    for line in redact.conceal([*evidence.notes, *(compared.lines(found) if found is not None else ())], secrets):
+    with github.fenced(around.environ, console.out):
+        show(weighed, shown, around.project, as_json=False, page=page)
+        for line in redact.conceal([*evidence.notes, *(compared.lines(found) if found is not None else ())], secrets):
+            console.out(line)
+    for line in notes:
         console.out(line)
     return weighed.exit_code
 

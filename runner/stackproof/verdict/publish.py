@@ -56,17 +56,19 @@ def write(
     environ: Mapping[str, str] | None = None,
     secrets: Mapping[str, str] | None = None,
     policy: Policy | None = None,
+    found: Evidence | None = None,
 ) -> Publication:
     """Write `verdict.json`, `verdict.md`, `verdict.html`, `junit.xml`, `ctrf/report.json` and the in-toto statements.
 
     The merged report has the rules as a suite of their own. Statements need a commit that nothing was changed of; where
-    there is none, those of an earlier verdict over this run are taken away.
+    there is none, those of an earlier verdict over this run are taken away. found: the evidence, where it is that of
+    several run folders (`elsewhere.write`).
     """
     from stackproof.verdict.page import page  # noqa: PLC0415 - jinja2 is for this alone
 
     hidden = secrets or {}
     waivers = policy.waivers if policy is not None else ()
-    found = evidence.read(run_dir)
+    found = evidence.read(run_dir) if found is None else found
     tests = concealing.conceal_rows(rows(found, waivers, _day(verdict)), hidden)
     missed = redact.conceal(misses_of(run_dir, found.cells), hidden)
     results, earlier = compared.results_of(found, verdict), compared.newest_before(run_dir)
