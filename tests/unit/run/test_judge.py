@@ -25,6 +25,7 @@ def facts(
     text: str = "",
     strict: bool = False,
     unused: int = 0,
+    budget: Mapping[str, Any] | None = None,
     **outcome: object,
 ) -> CellFacts:
     outcomes = {"t.py::test_a": "passed"} if tests is None else tests
@@ -42,9 +43,12 @@ def facts(
         counts=count(entry.outcome for entry in entries.values()),
         misses=misses,
         strict=strict,
+        budget=budget,
     )
 
 
+USED_UP = {"ended_by": "requests", "why": "the budget of this run is used up: 2 of 2 requests"}
+ENOUGH = {"ended_by": None, "why": None}
 ERROR = {"kind": "StackStartError", "message": "it exited", "hint": "look", "exit_code": 5}
 FAILED = {"t.py::test_a": "failed"}
 
@@ -134,3 +138,41 @@ def test_a_junit_report_without_the_log_of_the_tests_is_never_green(
 )
 def test_the_worst_cell_gives_the_exit_code_of_the_run(codes: list[int], expected: int) -> None:
     assert worst(ExitCode(code) for code in codes) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        pytest.param(
+            facts(7, {"a": "passed", "b": "skipped"}, exitstatus=7, budget=USED_UP),
+            ExitCode.NOT_PROVEN,
+            "the budget of this run is used up: 2 of 2 requests; 1 passed, 1 skipped",
+            id="some ran",
+        ),
+        pytest.param(
+            facts(0, {"a": "skipped"}, budget=USED_UP),
+            ExitCode.NOT_PROVEN,
+            "the budget of this run is used up: 2 of 2 requests; 1 skipped",
+            id="none ran",
+        ),
+        pytest.param(
+            facts(1, FAILED, exitstatus=1, budget=USED_UP),
+            ExitCode.TESTS,
+            "1 failed; the budget of this run is used up: 2 of 2 requests",
+            id="a failure is more",
+        ),
+        pytest.param(
+            facts(None, {}, error=ERROR, budget=USED_UP),
+            ExitCode.STACK_START,
+            "it exited; the budget of this run is used up: 2 of 2 requests",
+            id="a stack that could not start without its call",
+        ),
+        pytest.param(facts(0, signal="SIGINT", budget=USED_UP), ExitCode.SIGINT, "stopped by SIGINT", id="a signal"),
+        pytest.param(facts(budget=ENOUGH), ExitCode.PASS, "", id="enough"),
+        pytest.param(facts(budget={}), ExitCode.PASS, "", id="a file that says nothing"),
+    ],
+)
+def test_a_budget_that_is_used_up_leaves_the_cell_not_proven(given: CellFacts, code: ExitCode, said: str) -> None:
+    judged = judge(given)
+    assert (judged.exit_code, judged.reason) == (code, said)
+    assert ("--max-requests" in (judged.hint or "")) is (code is ExitCode.NOT_PROVEN)

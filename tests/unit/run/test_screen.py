@@ -95,6 +95,36 @@ def test_provider_calls_say_what_kept_the_world_away() -> None:
     ]
 
 
+def test_calls_that_were_observed_are_told_with_retries_and_what_workers_shared() -> None:
+    sheet = Sheet()
+    calls = {"observed": 12, "missed": 0, "replayed": 0, "retries": 0}
+    sheet.screen.calls(cell(Mode.VERIFY), calls, "none", Seal(sealed=False))
+    sheet.screen.calls(cell(Mode.VERIFY), {**calls, "retries": 1, "replayed": 2}, "none", Seal(sealed=False))
+    sheet.screen.recordings(cell(Mode.VERIFY), calls, "recordings")
+    sheet.screen.recordings(cell(), calls, "recordings")
+    assert sheet.lines() == [
+        "provider calls: 12 observed, 0 missed",
+        "provider calls: 12 observed, 0 missed, 2 answered with what another worker observed, 1 retry",
+        "recordings: recordings/ollama is left as it was",
+    ]
+
+
+def test_what_was_spent_is_told_with_its_limits() -> None:
+    sheet = Sheet()
+    spent = {"requests": [1, None], "tokens": [0, None], "seconds": [1.5, None], "unknown": 0, "refused": 0}
+    sheet.screen.spent({**spent, "requests": [0, None]})
+    sheet.screen.spent(spent)
+    sheet.screen.spent({**spent, "tokens": [1, None], "unknown": 1})
+    sheet.screen.spent({**spent, "unknown": 2})
+    sheet.screen.spent({**spent, "requests": [20, 20], "tokens": [0, 900], "seconds": [61.25, 60], "refused": 2})
+    assert sheet.lines() == [
+        "spent: 1 request, 0 tokens",
+        "spent: 1 request, 1 token (1 answer did not say)",
+        "spent: 1 request, tokens unknown (2 answers did not say)",
+        "budget: 20 of 20 requests, 0 of 900 tokens, 61.2 of 60 s, 2 calls refused",
+    ]
+
+
 def test_answers_that_were_not_kept_are_told_with_their_reason() -> None:
     sheet = Sheet()
     why = "status 401 (kept with --record-errors)"
