@@ -79,7 +79,9 @@ def _checked(name: str) -> Callable[[click.Context, click.Parameter, str | None]
     metavar="NAME",
     help="Start this provider service and call it; it counts as the setup's own variable.",
 )
-@click.option("--timeout", metavar="SECONDS", callback=_checked("test_timeout"), help="Limit for a single test.")
+@click.option(
+    "--timeout", metavar="SECONDS", callback=_checked("test_timeout"), help="Limit for a single test. Default: 180."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON and nothing else.")
 @click.pass_context
 def smoke(

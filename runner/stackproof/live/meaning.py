@@ -116,7 +116,8 @@ def _words(answer: Answer) -> str:
     for error in _errors(answer):
         for name in ("message", "error", "detail"):
             if isinstance(value := error.get(name), str) and value.strip():
-                return " ".join(value.split())
+                # The first sentence: the others are where to read on.
+                return re.split(r"(?<=[^.][.!?]) ", " ".join(value.split()), maxsplit=1)[0]
     return ""
 
 

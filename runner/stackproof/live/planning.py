@@ -25,6 +25,8 @@ from stackproof.run.interrupts import Interrupted
 from stackproof.run.rundir import new_run_id
 
 _STACK = "library:reference"
+# An SDK alone would wait ten minutes for a provider that has stopped answering, and try again.
+TIMEOUT = 180.0  # seconds for a test
 
 
 def suite_of(order: SmokeOrder, known: Catalog) -> SuiteSpec:
@@ -97,9 +99,11 @@ def _options(
         "pytest_args": order.pytest_args,
         **more,
     }
-    if order.stack_config is None:
-        default = options.resolve({}, environ, project).sources["stack_config"] is Source.DEFAULT
-        given["stack_config"] = _STACK if default else None
+    usual = options.resolve({}, environ, project)
+    if order.stack_config is None and usual.sources["stack_config"] is Source.DEFAULT:
+        given["stack_config"] = _STACK
+    if order.timeout is None and usual.test_timeout is None:
+        given["test_timeout"] = TIMEOUT
     return options.resolve(given, environ, project)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackproof.errors import ExitCode
-from stackproof.evidence import jsonfile, testlog
+from stackproof.evidence import drift, jsonfile, testlog
+from stackproof.evidence.drift import DriftFacts
 from stackproof.evidence.live import DriftCounts, LiveOutcome
 from stackproof.evidence.outcomes import Counts, Outcome, count
 from stackproof.evidence.testlog import TestEntry
@@ -45,7 +46,7 @@ def of_cell(models: Sequence[LiveModel], ran: CellOutcome, spent: Spent) -> list
     titles = [model.title for model in models]
     log = testlog.read(ran.cell_dir / "tests.jsonl")
     calls = [call for call in jsonfile.lines(ran.cell_dir / "calls.jsonl") if call and call.get("kind") in _WENT_OUT]
-    drifted = jsonfile.read(ran.cell_dir / "drift.json")
+    drifted = drift.read(ran.cell_dir / drift.NAME)
     found = []
     for model in models:
         own = [entry for nodeid, entry in log.tests.items() if _whose(nodeid, titles) in (model.title, None)]
@@ -129,7 +130,8 @@ def _outcome(
 
 
 def _failed(tests: Counts, bad: Sequence[TestEntry]) -> str:
-    return f"{tests.words()}: {bad[0].nodeid}" + (f" and {len(bad) - 1} more" if len(bad) > 1 else "")
+    more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+    return f"{tests.words()}: {', '.join(entry.nodeid for entry in bad[:1])}{more}"
 
 
 def _skipped(tests: Counts, entries: Sequence[TestEntry]) -> str:
@@ -141,15 +143,18 @@ def _tokens(calls: Iterable[Mapping[str, Any]], way: str) -> int:
     return sum(jsonfile.number(jsonfile.table(call, "tokens"), way) or 0 for call in calls)
 
 
-def _drift(data: Mapping[str, Any], title: str, titles: Sequence[str]) -> DriftCounts:
-    def mine(items: object) -> list[Mapping[str, Any]]:
-        rows = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-        return [row for row in rows if _whose(str(row.get("test_id") or ""), titles) == title]
-
-    kinds = [str(row.get("severity")) for row in mine(data.get("differences"))]
+def _drift(found: DriftFacts, title: str, titles: Sequence[str]) -> DriftCounts | None:
+    """Of one of several models, what is listed of it: the counts are of all of them."""
+    if not found.compared and not found.unrecorded:
+        return None
+    if len(titles) == 1:
+        return DriftCounts(
+            breaking=found.breaking, additive=found.additive, note=found.note, unrecorded=found.unrecorded
+        )
+    kinds = [entry.severity for entry in found.differences if _whose(entry.test, titles) == title]
     return DriftCounts(
         breaking=kinds.count("breaking"),
         additive=kinds.count("additive"),
         note=kinds.count("note"),
-        unrecorded=len(mine(data.get("unrecorded"))),
+        unrecorded=sum(entry.calls for entry in found.unrecorded_calls if _whose(entry.test, titles) == title),
     )

@@ -160,14 +160,15 @@ def _cells(work: Work, ready: list[LiveModel]) -> ExitCode | None:
                 work.not_run(model, LiveOutcome.STOPPED, work.spent.sentence)
             continue
         narrowed = {**work.environ, VARIABLE: ",".join(model.title for model in models)}
-        ran = orchestrate.execute(work.plan(each), console=work.shown, environ=narrowed, keep_going=True)
-        for cell in ran.cells:
-            scrub.folder(cell.cell_dir, work.secrets)
-            work.cells.append(cell)
-            work.spent = work.spent.with_cell(cell.cell_dir)
-            work.note(results.of_cell(models, cell, work.spent))
-        if ran.exit_code in _SIGNALS:
-            return ran.exit_code
+        for one in work.plans(each):
+            ran = orchestrate.execute(one, console=work.shown, environ=narrowed, keep_going=True)
+            for cell in ran.cells:
+                scrub.folder(cell.cell_dir, work.secrets)
+                work.cells.append(cell)
+                work.spent = work.spent.with_cell(cell.cell_dir)
+                work.note(results.of_cell(models, cell, work.spent))
+            if ran.exit_code in _SIGNALS:
+                return ran.exit_code
     return None
 
 

@@ -48,6 +48,7 @@ def head(order: SmokeOrder, choice: Choice, plan: Plan, today: date) -> Iterator
         *(("model", each, "is not called") for each in missing),
         ("stack", ", ".join(dict.fromkeys(each.stack_config for each in plan.cells)), stack_from),
         ("budget", budget(order.budget), "default" if order.budget == Limits() else "given"),
+        ("test", f"{plan.options.test_timeout:g} s at most", "default" if order.timeout is None else "--timeout"),
     ]
     if order.provider_service is not None:
         rows.append(("calls", f"go to {order.provider_service}, started for this run", "--provider-service"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -61,6 +61,14 @@ class Work:
             environ=self.environ,
             left=self.spent.left,
         )
+
+    def plans(self, chosen: Chosen) -> Iterator[Plan]:
+        """One for each of its cells, each with what is then left of the budget; none when it is used up."""
+        cells = self.plan(chosen).cells
+        for cell in cells:
+            if self.spent.exhausted().ended_by is None:
+                now = self.plan(chosen)
+                yield replace(now, cells=tuple(each for each in now.cells if each.id == cell.id))
 
     def note(self, results: Iterable[ModelResult]) -> None:
         """What came of models; a reason may hold what a provider said."""
