@@ -40,11 +40,13 @@ def started(
     guest: Path,
     recordings: Folder,
     tests: Together | None = None,
+    no_copies: DockerError | None = None,
     say: Callable[[str], None],
 ) -> tuple[Container, Apart | None]:
     """The container, started with this machine's folders in it, or with copies where the engine does not show them.
 
-    start: makes it, has `undo` end it, and starts it; it gets what carries the copies, or None.
+    start: makes it, has `undo` end it, and starts it; it gets what carries the copies, or None. no_copies: raised where
+    copies would be needed and cannot do.
     """
     why = where.sharing.why
     if where.sharing.folders is not False:
@@ -58,6 +60,8 @@ def started(
             else:
                 undo.push(trying.pop_all())
                 return container, None
+    if no_copies is not None:
+        raise no_copies
     copyfile(PROGRAM, guest / PROGRAM.name)
     place.shared(recordings.path)
     cell_dir = guest.parent

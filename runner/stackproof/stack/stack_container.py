@@ -12,8 +12,10 @@ from typing import Protocol
 
 from stackproof.catalog.records import BesideSpec, DockerSpec, StackMode, StackSpec
 from stackproof.catalog.templates import filled
-from stackproof.errors import UsageError
+from stackproof.errors import DockerError, UsageError
+from stackproof.recorder.budget import Limits
 from stackproof.recorder.serve.exec_ import guest_folder
+from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack import bridge, enter, place, ports, seen, unfit
 from stackproof.stack.apart import Apart
 from stackproof.stack.container import Container
@@ -86,7 +88,9 @@ def server(
         return container
 
     with ExitStack() as undo:
-        container, apart = seen.started(start, where, undo, guest=guest, recordings=recordings, say=say)
+        container, apart = seen.started(
+            start, where, undo, guest=guest, recordings=recordings, no_copies=_split(where, own.given), say=say
+        )
         origin = undo.enter_context(way(stack, where, container, guest=guest, say=say))
         took = ready(
             stack,
@@ -103,6 +107,17 @@ def server(
             yield handle
     if apart is not None:
         apart.require(stack.name)
+
+
+def _split(where: Place, given: Mapping[str, str]) -> DockerError | None:
+    """A budget is one account in the run's folder: two that are copied back and forth would spend it twice."""
+    if VARIABLE not in given or Settings.from_json(given[VARIABLE]).limits == Limits():
+        return None
+    return DockerError(
+        f"the Docker engine at {where.engine.endpoint} shares no folders with this machine, and a budget of the stack "
+        "and its tests together is kept in one of them",
+        hint="leave --max-requests, --max-tokens and --max-seconds out, or use the engine of this machine",
+    )
 
 
 @contextmanager
