@@ -110,9 +110,9 @@ def test_a_lane_leaves_its_part_of_the_verdict_and_one_report(laned: Release, ru
 
 
 @pytest.fixture(name="broken")
-def _broken(release: Release) -> Release:
-    """A copy of the project with lanes."""
-    release.write("ci/matrix.yaml", MATRIX)
+def _broken(laned: Release, release: Release) -> Release:
+    """A copy of the project with lanes, for a fault to be put into."""
+    assert (release.root / "ci/matrix.yaml").read_text() == (laned.root / "ci/matrix.yaml").read_text()
     return release
 
 
