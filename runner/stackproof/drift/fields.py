@@ -65,9 +65,15 @@ def _new(known: KnownShape, shape: Shape, path: str, place: Place, event: str) -
         if path.endswith("[]") and parent.name not in _VARYING:
             yield _finding(Kind.NEW_FIELD, Severity.NOTE, event, path, place)
         return
-    if known.parents.get(place.parent):
+    if known.parents.get(place.parent) and not _lost_its_kind(known, place.parent):
         severity = Severity.NOTE if place.name in _VARYING else Severity.ADDITIVE
         yield _finding(Kind.NEW_FIELD, severity, event, path, place)
+
+
+def _lost_its_kind(known: KnownShape, path: str) -> bool:
+    """Whether objects there always named their type: one that does not lacks that, and all else follows from it."""
+    fields = {each.name for each in known.places.values() if each.parent == path and not each.is_item}
+    return fields == {"type"} and any(each.startswith(f"{path.removesuffix('[]')}[type=") for each in known.places)
 
 
 def _gone(shape: Shape, before: Known, path: str, event: str, how: str) -> Finding:

@@ -103,6 +103,7 @@ class Shape:
         kinds = self._place(_below(path, "type"), path, "type")
         if whole is not None and kinds is not None:
             whole.note(item)
+            whole.objects += 1
             kinds.note(kind)
         return f"{path.removesuffix('[]')}[type={kind}]"
 

@@ -27,7 +27,7 @@ def findings(known: KnownStream, stream: StreamShape, *, complete: bool) -> Iter
 def _is_of_other_items(known: KnownStream, stream: StreamShape, kind: str) -> bool:
     """Whether a model says something in another way than before, with other events: that is told as a value."""
     abouts = [about for about, (_, some) in stream.kinds.items() if kind in some]
-    return bool(abouts) and all(about and about not in known.kinds for about in abouts)
+    return bool(abouts) and "" not in known.kinds and all(about and about not in known.kinds for about in abouts)
 
 
 def _new(known: KnownStream, stream: StreamShape, kind: str) -> Finding:
@@ -49,8 +49,7 @@ def _gone(known: KnownStream, stream: StreamShape) -> Iterator[Finding]:
         if streams >= known.streams > 0 and kind not in stream.shapes and instead not in stream.shapes:
             missing[kind] = None
     for about, (every, _) in stream.kinds.items():
-        if about in known.kinds:
-            missing |= dict.fromkeys(sorted(known.kinds[about][0] - every))
+        missing |= dict.fromkeys(sorted(_owed(known, about) - every))
     for kind in missing:
         places = known.shapes[kind].places
         yield Finding(
@@ -60,6 +59,14 @@ def _gone(known: KnownStream, stream: StreamShape) -> Iterator[Finding]:
             recorded=example(places[""].example) if "" in places else None,
             observed="absent in some items" if kind in stream.shapes else None,
         )
+
+
+def _owed(known: KnownStream, about: str) -> set[str]:
+    """The kinds of events that every item of this sort had; of one that does not say what it is, every item at all."""
+    if about in known.kinds:
+        return known.kinds[about][0]
+    all_of_them = [every for every, _ in known.kinds.values()]
+    return set.intersection(*all_of_them) if all_of_them and not about else set()
 
 
 def _order(known: KnownStream, stream: StreamShape) -> Iterator[Finding]:

@@ -141,7 +141,8 @@ def _stages(value: Any) -> Iterator[tuple[str, Lane]]:
     for at, choice in enumerate(value["choices"]):
         if not isinstance(choice, dict):
             continue
-        lane: Lane = ("at", choice.get("index", at))
+        index = choice.get("index")
+        lane: Lane = ("at", index if isinstance(index, int) else at)
         delta = choice.get("delta")
         if isinstance(delta, dict):
             if delta.get("role"):
