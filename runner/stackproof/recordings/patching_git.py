@@ -20,6 +20,7 @@ from stackproof.recordings.wording import one_line, shortened
 _DEADLINE = 120.0  # seconds that one command may take
 _ATTRIBUTES = "* -text -eol -filter -ident -working-tree-encoding\n*.json diff\n*.bin -diff\n"
 _PLAIN = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+_KEPT = "GIT_CONFIG"  # settings, as of safe.directory; the other variables may lead to another repository
 _ALONE = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 
@@ -61,7 +62,8 @@ class Git:
 def here(top: Path, environ: Mapping[str, str]) -> Git:
     """Git in the caller's repository. Variables that would lead it to another one are left out."""
     options = ("--literal-pathspecs", "-c", "apply.whitespace=nowarn", "-c", "apply.ignoreWhitespace=no")
-    return Git(folder=top, environ={**_without_places(environ), **_PLAIN}, options=options)
+    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
+    return Git(folder=top, environ={**kept, **_PLAIN}, options=options)
 
 
 @contextlib.contextmanager
@@ -71,7 +73,8 @@ def beside(top: Path, commit: str, environ: Mapping[str, str]) -> Iterator[Git]:
     objects = os.fsdecode(own("rev-parse", "--path-format=absolute", "--git-path", "objects")).rstrip("\n")
     form = own("rev-parse", "--show-object-format").decode().strip()
     with tempfile.TemporaryDirectory(prefix="stackproof-patch-") as scratch:
-        made = Git(folder=Path(scratch), environ={**own.environ, **_ALONE}, options=("--literal-pathspecs",))
+        alone = {name: value for name, value in own.environ.items() if not name.startswith(_KEPT)}
+        made = Git(folder=Path(scratch), environ={**alone, **_ALONE}, options=("--literal-pathspecs",))
         made("init", "-q", "--template=", f"--object-format={form}")
         inside = Path(scratch, ".git")
         for name, text in (("objects/info/alternates", f"{objects}\n"), ("info/attributes", _ATTRIBUTES)):
@@ -79,7 +82,3 @@ def beside(top: Path, commit: str, environ: Mapping[str, str]) -> Iterator[Git]:
             (inside / name).write_bytes(os.fsencode(text))
         made("read-tree", commit)
         yield made
-
-
-def _without_places(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environ.items() if not name.startswith("GIT_")}

@@ -112,7 +112,7 @@ def _look(lines: list[bytes]) -> None:
         if line.startswith(_RENAMED):
             raise RefusedError("a file is renamed or copied in it")
         if mode is not None and line.startswith((b"old ", b"new mode")):
-            raise RefusedError(f"the mode of a file is changed in it, to or from {mode[1].decode()}")
+            raise RefusedError("the mode of a file is changed in it")
         if mode is not None and mode[1].decode() != REGULAR:
             raise RefusedError(f"a file in it is {kind_of(mode[1].decode())}")
         if line.startswith(b"delta "):

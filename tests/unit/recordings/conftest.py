@@ -20,7 +20,7 @@ from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import Provider, Settings
 
 URL = "http://localhost:11434/v1"
-_SUITES = """
+SUITES = """
 root: tests/integration
 suites:
   base: {description: d, roots: [tests/integration/base], default_setup: ollama}
@@ -111,7 +111,7 @@ class Book:
 def book(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Book:
     """A fresh project, without recordings."""
     (tmp_path / "tests").mkdir()
-    (tmp_path / "tests/suites.yaml").write_text(_SUITES, encoding="utf-8")
+    (tmp_path / "tests/suites.yaml").write_text(SUITES, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
     def say(*argv: str, **environ: str) -> Said:
