@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def chat_stream(*words: str) -> Recording:
     return streamed(chunk({"role": "assistant", "content": ""}), *said, chunk({}, finish="stop"), usage, "[DONE]")
 
 
-def message_stream(*blocks: tuple[str, Mapping[str, Any], list[Mapping[str, Any]]]) -> Recording:
+def message_stream(*blocks: Any) -> Recording:
     """An Anthropic message in events; a block is its type, its start and its deltas."""
     events: list[Any] = [{"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant"}}]
     chosen = blocks or (
@@ -182,11 +182,18 @@ class Repository:
 class Makers:
     """What tests make recordings with: pytest's import mode makes the folders of tests no packages."""
 
-    made, chat, whole, streamed, chunk = map(staticmethod, (made, chat, whole, streamed, chunk))
-    chat_stream, message_stream, response_stream = map(staticmethod, (chat_stream, message_stream, response_stream))
-    ollama_stream, compare, told = map(staticmethod, (ollama_stream, compare, told))
+    made = staticmethod(made)
+    chat = staticmethod(chat)
+    whole = staticmethod(whole)
+    streamed = staticmethod(streamed)
+    chunk = staticmethod(chunk)
+    chat_stream = staticmethod(chat_stream)
+    message_stream = staticmethod(message_stream)
+    response_stream = staticmethod(response_stream)
+    ollama_stream = staticmethod(ollama_stream)
+    compare = staticmethod(compare)
+    told = staticmethod(told)
     tool, test = TOOL, TEST
-    streams: tuple[Callable[..., Recording], ...] = (chat_stream, response_stream, ollama_stream)
 
     @staticmethod
     def copy(content: Recording) -> Recording:
