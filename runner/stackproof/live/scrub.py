@@ -21,13 +21,26 @@ _TOKEN = re.compile(r"[^\s\"'<>,;&()\[\]{}]+")
 
 def text(value: str, secrets: Mapping[str, str]) -> str:
     """The text without them, also where they stand encoded; all else is as it was."""
+    for secret in secrets.values():
+        for form in _forms(secret):
+            value = value.replace(form, redact.MASK)
     if redact.find(value, secrets) is None:
         return value
-    for secret in secrets.values():
-        for form in (secret, escape(secret), json.dumps(secret)[1:-1]):
-            value = value.replace(form, redact.MASK)
     # Encoded ones: of each word by itself, so that the markup around it stays.
     return _TOKEN.sub(lambda found: str(redact.conceal(found[0], secrets)), value)
+
+
+def _forms(secret: str) -> dict[str, None]:
+    """As it is, in XML, in an attribute of it, and in JSON."""
+    return dict.fromkeys(
+        (
+            secret,
+            escape(secret),
+            escape(secret, {'"': "&quot;"}),
+            escape(secret, {'"': "&#34;"}),
+            json.dumps(secret)[1:-1],
+        )
+    )
 
 
 def folder(path: Path, secrets: Mapping[str, str]) -> list[str]:
@@ -71,7 +84,7 @@ def _file(path: Path, secrets: Mapping[str, str]) -> bool:
 
 def _line(line: str, secrets: Mapping[str, str]) -> str:
     """A line of JSON stays one."""
-    if redact.find(line, secrets) is None:
+    if text(line, secrets) is line:
         return line
     if line.startswith("{") and (data := jsonfile.parsed(line)) is not None:
         end = line[len(line.rstrip("\r\n")) :]

@@ -88,14 +88,18 @@ def preflight(asked: Asked) -> Iterator[str]:
 
 
 def table(results: Sequence[ModelResult]) -> Iterator[str]:
-    """Columns, aligned by spaces; below them what is the matter with each model that did not pass."""
+    """Columns, aligned by spaces; below them what is the matter with each model whose tests ran and that did not pass.
+
+    Of one that was blocked beforehand that was said where it was found.
+    """
     heads = ["model", "outcome", "tests", "requests", "retries", "tokens", "drift"]
     rows = [heads, *map(row, results)]
     widths = [max(len(line[column]) for line in rows) for column in range(len(heads))]
     for line in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     for result in results:
-        if result.reason is not None and result.outcome is not LiveOutcome.SKIPPED:
+        began = result.tests.total > 0 or result.outcome is LiveOutcome.STOPPED
+        if result.reason is not None and began:
             yield f"{_MARKS[result.outcome]} {result.title} {result.outcome}: {plain(result.reason)}"
 
 

@@ -102,3 +102,42 @@ def test_a_provider_that_nobody_knows_is_refused_with_what_may_be_meant(known: C
 def test_what_reports_show_of_it_has_no_key(known: Catalog) -> None:
     (found,) = live_models({"STACKPROOF_LIVE_MODEL": "openai/gpt-5", "OPENAI_API_KEY": KEY}, known)
     assert KEY not in f"{found!r} {found}"
+
+
+def test_the_model_that_is_not_called_is_named(known: Catalog) -> None:
+    (found,) = live_models({"STACKPROOF_LIVE_MODEL": "openai/gpt-5-mini"}, known)
+    assert isinstance(found, NotWanted)
+    assert (found.title, found.setup, found.provider) == ("openai/gpt-5-mini", "gpt", "openai")
+
+
+def test_the_setup_of_a_run_comes_before_one_named_like_the_provider(known: Catalog) -> None:
+    environ = {"STACKPROOF_LIVE_MODEL": "openai/o4-mini,anthropic/b", "OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}
+    one, other = live_models(environ, known, setup="gpt-reasoning")
+    assert (one.setup, other.setup) == ("gpt-reasoning", "anthropic")
+
+
+def test_a_service_that_the_run_starts_counts_as_the_first_variable(known: Catalog) -> None:
+    (found,) = live_models({"STACKPROOF_LIVE_MODEL": "llama-cpp/smollm2:135m"}, known, served=True)
+    assert isinstance(found, LiveModel)
+    (found,) = live_models({}, known, provider="llama-cpp", served=True)
+    assert isinstance(found, NotWanted)
+    assert found.reason.endswith("missing: STACKPROOF_LIVE_MODEL")
+
+
+def test_a_fork_is_the_reason_for_a_missing_secret_only(known: Catalog) -> None:
+    why = "a pull request from a fork gets no secrets"
+    (secret,) = live_models({"STACKPROOF_LIVE_MODEL": "openai/a"}, known, because=why)
+    (address,) = live_models({"STACKPROOF_LIVE_MODEL": "ollama/a"}, known, because=why)
+    (model,) = live_models({"OPENAI_API_KEY": KEY}, known, because=why)
+    assert isinstance(secret, NotWanted)
+    assert isinstance(address, NotWanted)
+    assert isinstance(model, NotWanted)
+    assert secret.reason.endswith(f"missing: OPENAI_API_KEY ({why})")
+    assert address.reason.endswith("missing: OLLAMA_URL")
+    assert model.reason.endswith("missing: STACKPROOF_LIVE_MODEL")
+
+
+def test_a_searchs_model_is_its_endpoint_and_needs_all_of_its_setups_keys(known: Catalog) -> None:
+    (found,) = live_models({"STACKPROOF_LIVE_MODEL": "tavily/search", "TAVILY_API_KEY": KEY}, known)
+    assert isinstance(found, NotWanted)
+    assert found.reason.endswith("missing: OPENAI_API_KEY")
