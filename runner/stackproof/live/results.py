@@ -10,7 +10,7 @@ from stackproof.errors import ExitCode
 from stackproof.evidence import drift, jsonfile, testlog
 from stackproof.evidence.drift import DriftFacts
 from stackproof.evidence.live import DriftCounts, LiveOutcome
-from stackproof.evidence.outcomes import Counts, Outcome, count
+from stackproof.evidence.outcomes import Counts, count
 from stackproof.evidence.testlog import TestEntry
 from stackproof.live import refusals
 from stackproof.live.budgets import Spent
@@ -61,7 +61,11 @@ def of_cell(models: Sequence[LiveModel], ran: CellOutcome, spent: Spent) -> list
             tokens=(_tokens(mine, "input"), _tokens(mine, "output")),
             drift=None if drifted is None else _drift(drifted, model.title, titles),
         )
-        outcome, reason = _outcome(result, own, mine, ran, spent)
+        # The cell may have failed by the tests of another model alone.
+        others = len(models) > 1 and any(entry.outcome.bad for entry in log.tests.values() if entry not in own)
+        lost = any(_whose(nodeid, titles) == model.title for nodeid in set(log.collected or ()) - set(log.tests))
+        code = ExitCode.PASS if ran.exit_code is ExitCode.TESTS and others and not lost else ran.exit_code
+        outcome, reason = _outcome(result, own, mine, replace(ran, exit_code=code), spent)
         found.append(replace(result, outcome=outcome, reason=reason))
     return found
 
@@ -110,7 +114,7 @@ def _outcome(
     ran: CellOutcome,
     spent: Spent,
 ) -> tuple[LiveOutcome, str | None]:
-    bad = [entry for entry in entries if entry.outcome in (Outcome.FAILED, Outcome.ERROR)]
+    bad = [entry for entry in entries if entry.outcome.bad]
     passed = sum(entry.outcome.passed for entry in entries)
     refused = refusals.behind(bad, calls)
     # The first that fits.
