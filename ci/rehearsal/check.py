@@ -17,13 +17,14 @@ from ci.rehearsal.expressions.syntax import Context, Index, Literal
 from ci.rehearsal.model import Action, Job, Step, Workflow
 from ci.rehearsal.problems import Found
 from ci.rehearsal.template import condition, parts
+from ci.rehearsal.writing import may_write
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Names:
     """What may follow a context, in lower case; None: anything."""
 
-    steps: frozenset[str] | None = None
+    steps: Mapping[str, Step] | None = None
     needs: Mapping[str, frozenset[str] | None] | None = None
     inputs: frozenset[str] | None = None
     matrix: frozenset[str] | None = None
@@ -46,7 +47,7 @@ def check_action(action: Action, found: Found) -> None:
     """The same for a composite action."""
     document, names = action.document, Names(inputs=frozenset(name.lower() for name in action.inputs))
     _steps(action.steps, names, found, keys=(availability.ACTION, availability.STEP_IF))
-    ids = frozenset(step.id.lower() for step in action.steps if step.id)
+    ids = {step.id.lower(): step for step in action.steps if step.id}
     for name, value in action.outputs.items():
         path: Path = ("outputs", name, "value")
         _texts(document, path, value, availability.ACTION, names=Names(inputs=names.inputs, steps=ids), found=found)
@@ -80,7 +81,7 @@ def _job(workflow: Workflow, job: Job, found: Found) -> None:
         _texts(document, (*job.path, key), data.get(key), availability.JOB, names=names, found=found)
     _texts(document, (*job.path, "environment"), job.environment, availability.JOB, names=names, found=found)
     _steps(job.steps, names, found, keys=(availability.STEP, availability.STEP_IF))
-    ids = frozenset(step.id.lower() for step in job.steps if step.id)
+    ids = {step.id.lower(): step for step in job.steps if step.id}
     with_steps = Names(needs=needs, inputs=names.inputs, matrix=names.matrix, steps=ids)
     _texts(document, (*job.path, "outputs"), job.outputs, availability.JOB_OUTPUT, names=with_steps, found=found)
 
@@ -93,9 +94,9 @@ def _matrix(given: Any) -> frozenset[str] | None:
 
 
 def _steps(steps: Iterable[Step], names: Names, found: Found, *, keys: tuple[Key, Key]) -> None:
-    before: set[str] = set()
+    before: dict[str, Step] = {}
     for step in steps:
-        now = Names(needs=names.needs, inputs=names.inputs, matrix=names.matrix, steps=frozenset(before))
+        now = Names(needs=names.needs, inputs=names.inputs, matrix=names.matrix, steps=dict(before))
         _condition(step.document, (*step.path, "if"), step.condition, keys[1], names=now, found=found)
         for key, value in (
             ("name", step.name),
@@ -109,7 +110,7 @@ def _steps(steps: Iterable[Step], names: Names, found: Found, *, keys: tuple[Key
         ):
             _texts(step.document, (*step.path, key), value, keys[0], names=now, found=found)
         if step.id:
-            before.add(step.id.lower())
+            before[step.id.lower()] = step
 
 
 def _condition(
@@ -172,6 +173,9 @@ def _path_problems(words: tuple[str, ...], names: Names) -> Iterator[str]:
             yield f"no step before this one has the id {name!r}"
         case ("steps", _, what) if what not in ("outputs", "outcome", "conclusion"):
             yield f"a step has outputs, outcome and conclusion, and no {what!r}"
+        case ("steps", name, "outputs", what) if names.steps is not None and name in names.steps:
+            if not may_write(names.steps[name], what):
+                yield f"the step {name!r} writes no output {what!r}"
         case ("needs", name) if names.needs is not None and name not in names.needs:
             yield f"{name!r} is not among the needs of this job"
         case ("needs", _, what) if what not in ("outputs", "result"):

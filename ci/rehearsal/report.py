@@ -16,7 +16,7 @@ def unexpected(ends: Sequence[RunEnd], expected: Mapping[str, Result]) -> list[s
     """Jobs that did not end as they should: with success or skipped, where nothing else is expected of them."""
     wrong, met = [], set()
     for end in ends:
-        file = end.workflow.file.rpartition("/")[2]
+        file = end.file.rpartition("/")[2]
         for id_, job in end.jobs.items():
             key = next((key for key in (f"{file}:{id_}", id_) if key in expected), None)
             if key is not None:
@@ -33,7 +33,7 @@ def lines(stage: Stage, ends: Sequence[RunEnd], wrong: Sequence[str]) -> list[st
     """The table and what follows it."""
     made = []
     for end in ends:
-        made += ["", f"{end.workflow.file} · {end.event.name} · {end.conclusion} · {end.seconds:.0f} s"]
+        made += ["", f"{end.file} · {end.event} · {end.conclusion} · {end.seconds:.0f} s"]
         widest = max((len(leg.name) for leg in end.legs), default=0)
         for leg in end.legs:
             steps = f"{leg.ran} of {len(leg.steps)} steps" if leg.steps else "no step"
@@ -66,8 +66,8 @@ def as_json(stage: Stage, ends: Sequence[RunEnd], wrong: Sequence[str]) -> dict[
         "as_expected": not wrong and not stage.found.findings,
         "workflows": [
             {
-                "file": end.workflow.file,
-                "event": end.event.name,
+                "file": end.file,
+                "event": end.event,
                 "conclusion": end.conclusion,
                 "seconds": round(end.seconds, 1),
                 "jobs": [_leg(leg) for leg in end.legs],

@@ -11,12 +11,16 @@ from ci.rehearsal.order import Result
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepEnd:
-    """outcome: before continue-on-error; conclusion: after it. tail: the last lines of its output, masked."""
+    """outcome: before continue-on-error; conclusion: after it. may_write: whether it could have an output.
+
+    tail: the last lines of its output, masked.
+    """
 
     title: str
     outcome: Result
     conclusion: Result
     outputs: Mapping[str, str]
+    may_write: Callable[[str], bool] = lambda _: True
     seconds: float = 0.0
     why: str = ""
     tail: tuple[str, ...] = ()

@@ -28,10 +28,10 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunEnd:
-    """A run that is over. skipped: why it was not started at all, else empty."""
+    """A run that is over. event: what started it."""
 
-    workflow: Workflow
-    event: Event
+    file: str
+    event: str
     number: int
     jobs: Mapping[str, JobEnd]
     seconds: float
@@ -114,7 +114,8 @@ def _run(stage: Stage, workflow: Workflow, event: Event) -> RunEnd:
         stage.found.play("secrets withheld, as from a fork")
     run = Run(stage=stage, workflow=workflow, event=event, number=number, inputs=given, secrets=secrets)
     jobs = run_all(run)
-    end = RunEnd(workflow=workflow, event=event, number=number, jobs=jobs, seconds=time.monotonic() - before)
+    seconds = time.monotonic() - before
+    end = RunEnd(file=workflow.file, event=event.name, number=number, jobs=jobs, seconds=seconds)
     stage.end_run(workflow, event, number, end.conclusion)
     return end
 

@@ -25,7 +25,10 @@ _FIRST_RUN = 1001
 
 @dataclass(kw_only=True, slots=True)
 class Stage:
-    """folder: scratch, removed afterwards. now: the time of all runs, such as 2026-11-30T03:36:58Z. around: this machine's own variables. pythons: where versions lie."""
+    """folder: scratch, removed afterwards. now: the time of all runs, such as 2026-11-30T03:36:58Z.
+
+    around: this machine's own variables. pythons: where versions of Python lie.
+    """
 
     order: Order
     origin: Origin

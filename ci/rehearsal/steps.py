@@ -22,6 +22,7 @@ from ci.rehearsal.problems import WorkflowError
 from ci.rehearsal.results import StepEnd, of_steps
 from ci.rehearsal.shells import command
 from ci.rehearsal.template import condition
+from ci.rehearsal.writing import may_write
 
 _TAIL = 25
 
@@ -88,6 +89,7 @@ class Steps:
             outcome=outcome,
             conclusion=Result.SUCCESS if may_fail else outcome,
             outputs=outputs,
+            may_write=lambda name: self._may_write(step, outputs, name),
             seconds=time.monotonic() - before,
             why=self._job.stage.masks.hide(why),
             tail=tuple(tail),
@@ -246,6 +248,12 @@ class Steps:
             if not stage.order.show and self._leaf(step):
                 for line in end.tail:
                     stage.say(f"{indent}   | {line}")
+
+    @staticmethod
+    def _may_write(step: Step, outputs: Mapping[str, str], name: str) -> bool:
+        # Where a step has written something, what it has not written is told from its text; where nothing, it may have
+        # had nothing to say.
+        return may_write(step, name) and not (outputs and step.run is not None and name not in step.run.lower())
 
     @staticmethod
     def _leaf(step: Step) -> bool:

@@ -55,7 +55,8 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Played:
-    """A stand-in. inputs: their defaults, those of the action's own action.yml. do: its outputs."""
+    """A stand-in. inputs: their defaults, those of the action's own action.yml. outputs: all that there may be."""
 
     inputs: Mapping[str, str]
+    outputs: tuple[str, ...]
     do: Callable[[Call], Mapping[str, str]]

@@ -101,6 +101,7 @@ def _git(call: Call, folder: Path, *words: str) -> str:
 
 
 CHECKOUT = Played(
+    outputs=("ref", "commit"),
     inputs={
         **dict.fromkeys(("repository", "ref", "token", "path", "filter", "sparse-checkout", "github-server-url"), ""),
         **dict.fromkeys(("ssh-key", "ssh-known-hosts"), ""),

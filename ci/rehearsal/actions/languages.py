@@ -84,6 +84,7 @@ def _node(call: Call) -> Mapping[str, str]:
 
 
 SETUP_PYTHON = Played(
+    outputs=("python-version", "python-path", "cache-hit"),
     inputs={
         **dict.fromkeys(("python-version", "python-version-file", "cache", "architecture", "token"), ""),
         **dict.fromkeys(("cache-dependency-path", "pip-version", "pip-install"), ""),
@@ -93,6 +94,7 @@ SETUP_PYTHON = Played(
     do=_python,
 )
 SETUP_NODE = Played(
+    outputs=("node-version", "cache-hit"),
     inputs={
         **dict.fromkeys(("node-version", "node-version-file", "architecture", "registry-url", "scope", "token"), ""),
         **dict.fromkeys(("cache", "cache-dependency-path", "mirror", "mirror-token", "always-auth"), ""),

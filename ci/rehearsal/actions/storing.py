@@ -72,6 +72,7 @@ def _cache(call: Call) -> Mapping[str, str]:
 
 
 UPLOAD = Played(
+    outputs=("artifact-id", "artifact-url", "artifact-digest"),
     inputs={
         "name": "artifact",
         "path": "",
@@ -84,6 +85,7 @@ UPLOAD = Played(
     do=_upload,
 )
 DOWNLOAD = Played(
+    outputs=("download-path",),
     inputs={
         **dict.fromkeys(("name", "artifact-ids", "path", "pattern", "github-token", "repository", "run-id"), ""),
         **dict.fromkeys(("merge-multiple", "skip-decompress"), "false"),
@@ -92,6 +94,7 @@ DOWNLOAD = Played(
     do=_download,
 )
 CACHE = Played(
+    outputs=("cache-hit", "cache-primary-key", "cache-matched-key"),
     inputs={
         **dict.fromkeys(("path", "key", "restore-keys", "upload-chunk-size"), ""),
         **dict.fromkeys(("enableCrossOsArchive", "fail-on-cache-miss", "lookup-only"), "false"),
