@@ -80,7 +80,7 @@ def test_github_gets_a_summary_and_annotations_and_obeys_nothing_else(
     word = lines[0].removeprefix("::stop-commands::")
     assert lines[0] != word
     end = lines.index(f"::{word}::")
-    assert all(line.startswith("::error ") or line.startswith("::warning ") for line in lines[end + 1 :])
+    assert all(line.startswith(("::error ", "::warning ")) for line in lines[end + 1 :])
     assert any(ONE.partition("::")[0] in line for line in lines[end + 1 :])
 
 
