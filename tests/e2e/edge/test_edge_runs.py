@@ -233,6 +233,43 @@ def test_an_edge_by_hand_records_keeps_and_replays(project: Any, answering: Any,
     assert "provider calls: 2 replayed, 0 recorded, 1 missed (replay)" in end()
 
 
+@pytest.mark.parametrize("hands_on", ["X-Provider-Data", ""])
+def test_at_the_edge_answers_are_observed_and_recordings_stay(project: Any, answering: Any, hands_on: str) -> None:
+    stack = toy.write(project.root, answering.url, hands_on=hands_on)
+    _ok(project.run("--stack-config", stack, *RECORD))
+    files = _files(project)
+    asked = len(answering.asked)
+    output = _ok(project.run("--stack-config", stack, "--inference-mode", "verify"))
+    assert "provider calls: 11 observed, 0 missed" in output
+    assert len(answering.asked) == asked + 11
+    assert {path.name for path in (project.cell_dir() / "observed").rglob("*.json")} == set(files)
+    assert _files(project) == files
+
+
+def test_at_the_edge_the_request_beyond_the_budget_never_leaves(project: Any, answering: Any) -> None:
+    stack = toy.write(project.root, answering.url, hands_on="X-Provider-Data")
+    options = ("--inference-mode", "verify", "--max-requests", "4")
+    done = project.run("--stack-config", stack, *options, "--workers", "2")
+    assert done.code == 7, done.output
+    assert len(answering.asked) == 4
+    assert "the budget of this run is used up: 4 of 4 requests" in done.output
+
+
+def test_an_edge_by_hand_observes_within_its_budget(project: Any, answering: Any, by_hand: Any) -> None:
+    toy.write(project.root, answering.url)
+    verify = ("--setup", "local", "--inference-mode", "verify", "--max-requests", "2")
+    variables, said, end = by_hand(*verify)
+    assert "hands calls on and keeps what comes back in this run, recordings/local as it is" in said
+    with httpx.Client(trust_env=False) as http:
+        codes = [http.post(variables["PROBE_URL"] + "/x", json={"a": number}).status_code for number in range(3)]
+    assert codes == [200, 200, 424]
+    output = end()
+    assert "provider calls: 2 observed, 0 missed (verify)" in output
+    assert "budget: 2 of 2 requests, tokens unknown (2 answers did not say)" in output
+    assert len(answering.asked) == 2
+    assert not (project.root / "recordings").exists()
+
+
 def test_a_port_that_is_taken_is_named(project: Any, answering: Any) -> None:
     toy.write(project.root, answering.url)
     done = project.run("--setup", "local", "--port", str(answering.port), program=("-m", "stackproof", "edge"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,21 +34,22 @@ def report(cell: Path, *names: str, claims: str = "") -> None:
     (cell / "junit.xml").write_text(f'<testsuites><testsuite name="a.test.ts"{claims}>{body}</testsuite></testsuites>')
 
 
-def variables(cell: Path, mode: Mode = Mode.REPLAY, *, strict: bool = False) -> Mapping[str, str]:
+def variables(cell: Path, mode: Mode = Mode.REPLAY, *, strict: bool = False, **more: int) -> Mapping[str, str]:
     recordings = cell.parent / "recordings"
     settings = Settings(
-        mode=mode, recordings=str(recordings), setup="ollama", run_dir=str(cell), run_id="abc", strict=strict
+        mode=mode, recordings=str(recordings), setup="ollama", run_dir=str(cell), run_id="abc", strict=strict, **more
     )
     return {VARIABLE: settings.to_json()}
 
 
-def settle(cell: Path, code: int, mode: Mode = Mode.REPLAY, *, stopped: bool = False) -> foreign.Settled:
-    return foreign.settle(RUNNER, SuiteEnd(code=code), variables=variables(cell, mode), cell_dir=cell, stopped=stopped)
+def settle(cell: Path, code: int, mode: Mode = Mode.REPLAY, *, stopped: bool = False, **more: int) -> foreign.Settled:
+    given = variables(cell, mode, **more)
+    return foreign.settle(RUNNER, SuiteEnd(code=code), variables=given, cell_dir=cell, stopped=stopped)
 
 
-def recorded(cell: Path, nodeid: str, *, attempt: int = 1) -> None:
+def recorded(cell: Path, nodeid: str, *, attempt: int = 1, mode: Mode = Mode.RECORD, kind: str = "recorded") -> None:
     """A call of a test as the stack's side leaves it."""
-    brain = Brain(Settings.from_json(variables(cell, Mode.RECORD)[VARIABLE]), {})
+    brain = Brain(Settings.from_json(variables(cell, mode)[VARIABLE]), {})
     owner = Scope(name=nodeid, test_id=nodeid, attempt=attempt)
     name = Identity(scope=owner.digest, request="1a" * 32).file_name(1)
     content = {
@@ -65,7 +67,7 @@ def recorded(cell: Path, nodeid: str, *, attempt: int = 1) -> None:
         },
     }
     brain.store.stage(owner, name, content)
-    called(brain, owner, "recorded")
+    called(brain, owner, kind)
     brain.ledger.close()
 
 
@@ -208,3 +210,30 @@ def test_two_tests_of_one_name_passed_only_where_both_did(cell: Path, first: str
     settle(cell, 1, Mode.RECORD)
     assert not list((cell.parent / "recordings").rglob("*.json"))
     assert testlog.read(cell / "tests.jsonl").tests[BAD].outcome is Outcome.FAILED
+
+
+def test_what_was_observed_stays_in_the_run_whatever_its_test_did(cell: Path) -> None:
+    report(cell, GOOD, BAD)
+    for name in (GOOD, BAD):
+        recorded(cell, name, mode=Mode.VERIFY, kind="observed")
+    settle(cell, 1, Mode.VERIFY)
+    assert kept(cell) == []
+    assert len(list((cell / "observed").rglob("*.json"))) == 2
+    assert (testlog.read(cell / "tests.jsonl").calls or {})["observed"] == 2
+
+
+@pytest.mark.parametrize("also_fails", [False, True])
+def test_a_test_that_the_budget_stopped_has_not_failed(cell: Path, also_fails: bool) -> None:
+    report(cell, *([GOOD, BAD] if also_fails else [GOOD]))
+    brain = Brain(Settings.from_json(variables(cell, Mode.VERIFY, max_requests=1)[VARIABLE]), {})
+    assert brain.budget.spend() is None
+    why = brain.budget.spend()
+    assert why is not None
+    brain.ledger.note("calls", {"kind": "budget", "scope": GOOD, "test_id": GOOD, "attempt": 1, "reason": why})
+    brain.ledger.close()
+    settled = settle(cell, 1, Mode.VERIFY, max_requests=1)
+    entry = testlog.read(cell / "tests.jsonl").tests[GOOD]
+    assert (entry.outcome, entry.reason) == (Outcome.SKIPPED, "the budget of this run is used up: 1 of 1 requests")
+    assert settled.code == (1 if also_fails else 0)
+    facts = json.loads((cell / "budget.json").read_text())
+    assert (facts["requests"], facts["refused"], facts["ended_by"]) == ([1, 1], 1, "requests")
