@@ -18,7 +18,7 @@ from stackproof.verdict.policy_records import Policy
 
 PATH = Path("ci/matrix.yaml")
 VERSION = 1
-_KEYS = (
+KEYS = (
     "description", "triggers", "cells", "checks", "smoke", "record", "secrets", "variables", "env", "environment",
     "label", "schedule", "needs", "timeout",
 )  # fmt: skip
@@ -56,7 +56,7 @@ def load(project: Path, *, known: Catalog | None = None) -> Matrix:
 
 
 def _lane(name: str, section: Section, things: Catalog, rules: Policy | None, line: int) -> Lane:
-    section.only(*_KEYS)
+    section.only(*KEYS)
     needs = section.texts("needs")
     return Lane(
         name=name,

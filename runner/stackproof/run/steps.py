@@ -71,10 +71,13 @@ def _whole(seconds: float) -> str:
 
 
 def last(run_dir: Path) -> dict[str, float]:
-    """What each step took in the newest release beside `run_dir`; empty where there is none."""
+    """What each step took the last time, in the releases and lanes beside `run_dir`; empty where there are none."""
     others = [path for path in run_dir.parent.glob(f"*/{steps.NAME}") if path.parent != run_dir]
-    newest = max(others, key=lambda path: path.stat().st_mtime, default=None)
-    return {} if newest is None else steps.read(newest.parent)
+    took: dict[str, float] = {}
+    for path in sorted(others, key=lambda path: path.stat().st_mtime):
+        # A lane has a part of the steps only.
+        took |= steps.read(path.parent)
+    return took
 
 
 @contextmanager

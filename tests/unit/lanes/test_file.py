@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.unit.lanes.conftest import Desk
 
 from stackproof.errors import UsageError
 from stackproof.lanes import cron
+from stackproof.lanes.read import KEYS
 from stackproof.lanes.records import Check, Trigger
 from stackproof.recorder.mode import Mode
 
@@ -262,3 +265,9 @@ def test_schedules_that_both_systems_read_are_taken(text: str) -> None:
 )
 def test_a_schedule_that_is_wrong_says_which_field(text: str, message: str) -> None:
     assert message in (cron.wrong(text) or "")
+
+
+def test_every_key_is_on_the_page_of_the_file() -> None:
+    page = (Path(__file__).parents[3] / "docs/reference/matrix.md").read_text(encoding="utf-8")
+    assert [key for key in KEYS if f"| `{key}` |" not in page] == []
+    assert [word.value for kind in (Trigger, Check) for word in kind if f"`{word}`" not in page] == []
