@@ -36,8 +36,9 @@ def live_rule(
         findings=tuple(findings),
         proves=f"real calls to the providers of {found.setup} were answered to their end, at most "
         f"{wanted.max_age_days} days before the day of the verdict",
-        excludes="what the answers say, models that were not called, what providers do since, and whether this commit "
-        "would call them alike where the smoke was of another; evidence that was made up: it is not signed",
+        excludes="what the answers say, models that were not called, whether the address was the provider's own, what "
+        "providers do since, and whether this commit would call them alike where the smoke was of another; evidence "
+        "that was made up: it is not signed",
         evidence=(RESULT.as_posix(),) if of_this_run else (),
         again=f"{AGAIN} --setup {found.setup}",
         blocking=wanted.required is Required.ALWAYS or insist or not found.is_absent,
