@@ -79,7 +79,9 @@ class KnownStream:
     plain: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
     order: dict[tuple[str, str], bool] = field(default_factory=dict)
-    shown_order: str = ""
+    runs: list[str] = field(
+        default_factory=list
+    )  # the order of the first complete stream, equal events in a row as one
 
     def add(self, stream: StreamShape, *, complete: bool) -> None:
         """Accept this one too; of an incomplete one not what it lacks."""
@@ -96,7 +98,7 @@ class KnownStream:
                 self.plain[kind] = self.plain.get(kind, 0) + 1
         for pair, holds in order_of(stream).items():
             self.order[pair] = holds and self.order.get(pair, True)
-        self.shown_order = self.shown_order or stream.shown_order
+        self.runs = self.runs or stream.order
 
 
 def order_of(stream: StreamShape) -> dict[tuple[str, str], bool]:

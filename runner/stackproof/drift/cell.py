@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +25,27 @@ _SETTINGS = "recorder.json"
 _WIDEST = 5_000  # recordings of a setup that are read to find out what else is accepted
 
 
-def write(cell_dir: Path, project: Path, environ: Mapping[str, str], *, root: Path) -> dict[str, Any] | None:
+def write(
+    cell_dir: Path, project: Path, environ: Mapping[str, str], *, root: Path, command: str
+) -> dict[str, Any] | None:
     """Compare, write `drift.json`, and return what is in it; None where the cell observed nothing to be compared.
 
-    root: the recording directory.
+    root: the recording directory. command: what runs the cell, without what chooses tests and mode.
     """
-    facts = found(cell_dir, project, environ, root=root)
+    facts = found(cell_dir, project, environ, root=root, command=command)
     if facts is not None:
         jsonfile.write(cell_dir / NAME, facts)
     return facts
 
 
-def found(cell_dir: Path, project: Path, environ: Mapping[str, str], *, root: Path) -> dict[str, Any] | None:
-    """What `write` writes."""
+def found(
+    cell_dir: Path, project: Path, environ: Mapping[str, str], *, root: Path, command: str = ""
+) -> dict[str, Any] | None:
+    """What `write` writes; without a command, one is made from what the cell was."""
     settings = settings_of(cell_dir)
     if settings is None or settings.mode is not Mode.VERIFY:
         return None
+    settings = replace(settings, command=command or _command(settings, cell_dir))
     facts = report.to_json(compare(cell_dir, settings, project, root))
     # What is compared is masked already; what somebody put into a path or a test's name is not.
     return dict(redact.conceal(facts, redact.known_values(settings.secrets, environ)))
@@ -52,6 +57,12 @@ def settings_of(cell_dir: Path) -> Settings | None:
         return Settings.from_json((cell_dir / _SETTINGS).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def _command(settings: Settings, cell_dir: Path) -> str:
+    stack = cell_dir.name.removeprefix(f"{settings.suite}-{settings.setup}-").replace("-", ":", 1)
+    suite = f" --suite {settings.suite}" if settings.suite else ""
+    return f"stackproof run{suite} --setup {settings.setup} --stack-config {stack}"
 
 
 def compare(cell_dir: Path, settings: Settings, project: Path, root: Path) -> Report:

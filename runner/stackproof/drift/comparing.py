@@ -49,7 +49,7 @@ def inside(accepted: Accepted, observed: Answer, *, model: str) -> Iterator[Find
         yield Finding(
             kind=Kind.MODEL,
             severity=Severity.ADDITIVE,
-            where=f"model behind {model}" if model else "model",
+            where=f"behind {model}" if model else "of the answer",
             recorded=", ".join(sorted(accepted.models)),
             observed=observed.model,
         )

@@ -65,10 +65,11 @@ def _group(group: Group) -> str:
     recorded, observed = (code(side) if side else "nothing" for side in (first.recorded, first.observed))
     tests = list(dict.fromkeys(entry.test for entry in group.entries))
     more = f" and {len(tests) - _TESTS} more" if len(tests) > _TESTS else ""
+    asked = f"{first.provider} {first.asked}".strip()
     kind = first.kind.replace("-", " ") if first.kind.replace("-", "").isalpha() else code(first.kind)
     return "\n".join(
         (
-            f"- **{first.severity}** {kind} {code(first.where)} ({code(group.extent)})",
+            f"- **{first.severity}** {kind} {code(first.where)} in {counted(group.answers, 'answer')} of {code(asked)}",
             f"  - recorded {recorded}, observed {observed}",
             f"  - {', '.join(map(code, tests[:_TESTS]))}{more}",
             f"  - compared with {code(first.recording)}",

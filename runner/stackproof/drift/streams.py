@@ -9,6 +9,8 @@ from stackproof.drift.accepted import KnownStream
 from stackproof.drift.finding import Finding, Kind, Severity, example
 from stackproof.drift.streamshape import StreamShape
 
+_RUNS = 8  # of a stream's order that are shown
+
 
 def findings(known: KnownStream, stream: StreamShape, *, complete: bool) -> Iterator[Finding]:
     """How a stream differs from what is known; of an incomplete one nothing is missed that may have come later."""
@@ -84,6 +86,17 @@ def _order(known: KnownStream, stream: StreamShape) -> Iterator[Finding]:
             kind=Kind.EVENT_ORDER,
             severity=Severity.BREAKING,
             where=f"{one} before {other}",
-            recorded=known.shown_order,
-            observed=stream.shown_order,
+            recorded=_around(known.runs, one, other),
+            observed=_around(stream.order, one, other),
         )
+
+
+def _around(runs: list[str], one: str, other: str) -> str:
+    """The part of a stream in which these two kinds of events stand nearest to each other."""
+    places = {name: [at for at, run in enumerate(runs) if run in (name, f"({name})+")] for name in (one, other)}
+    near = min(((abs(i - j), i, j) for i in places[one] for j in places[other]), default=(0, 0, len(runs) - 1))
+    first, last = sorted(near[1:])
+    shown = runs[first : last + 1]
+    if len(shown) > _RUNS:
+        shown = [*shown[: _RUNS // 2], "…", *shown[-_RUNS // 2 :]]
+    return " → ".join(shown)

@@ -18,7 +18,6 @@ from stackproof.drift.jsonshape import Shape
 _EVENTS = 20_000
 _LONGEST = 60
 _CHUNK = "chat.completion.chunk"
-_RUNS = 12  # of a stream's order that are shown
 
 Lane = tuple[str, Any] | None
 
@@ -35,12 +34,6 @@ class StreamShape:
     kinds: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
     places: dict[tuple[str, Lane], tuple[int, int]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
-
-    @property
-    def shown_order(self) -> str:
-        """The order for a person: `message_start → (content_block_delta)+ → message_stop`, cut where it is long."""
-        shown = self.order if len(self.order) <= _RUNS else [*self.order[: _RUNS - 3], "…", *self.order[-2:]]
-        return " → ".join(shown)
 
 
 def shape_of(events: list[Mapping[str, Any]], framing: str) -> StreamShape:

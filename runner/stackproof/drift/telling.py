@@ -10,7 +10,7 @@ from stackproof.plaintext import counted, one_line, shortened
 
 _LINES = 12
 _WIDTH = 100
-_EXAMPLE = 44
+_EXAMPLE = 24
 _COMMANDS = 3
 
 
@@ -31,11 +31,9 @@ class Group:
         return f"{self.first.kind.replace('-', ' ')} {self.first.where}"
 
     @property
-    def extent(self) -> str:
-        """Which requests it is about, and in how many answers it was seen."""
-        asked = f"{self.first.provider} {self.first.asked}".strip()
-        answers = {entry.observed_file for entry in self.entries}
-        return f"{asked}, {counted(len(answers), 'answer')}"
+    def answers(self) -> int:
+        """In how many answers it was seen."""
+        return len({entry.observed_file for entry in self.entries})
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -99,16 +97,19 @@ def told(facts: DriftFacts) -> str:
 def _groups(found: Sequence[Group], limit: int | None) -> tuple[list[str], int]:
     shown: list[str] = []
     for number, group in enumerate(found):
-        block = list(_group(group))
+        block = list(_group(group, None if limit is None else _EXAMPLE))
         if limit is not None and len(shown) + len(block) > limit:
             return shown, len(found) - number
         shown += block
     return shown, 0
 
 
-def _group(group: Group) -> Iterator[str]:
-    yield f"  {group.first.severity:<8}  {shortened(one_line(group.headline), _WIDTH)}  ({one_line(group.extent)})"
-    recorded, observed = (shortened(one_line(side), _EXAMPLE) for side in group.sides)
+def _group(group: Group, width: int | None) -> Iterator[str]:
+    seen = f"{group.answers} × {group.first.asked}"
+    yield f"  {group.first.severity:<8}  {shortened(one_line(group.headline), _WIDTH)}  {one_line(seen)}"
+    recorded, observed = (one_line(side) for side in group.sides)
+    if width is not None:
+        recorded, observed = shortened(recorded, width), shortened(observed, width)
     yield f"            recorded {recorded}  observed {observed}"
 
 

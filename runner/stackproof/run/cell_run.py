@@ -80,7 +80,7 @@ class CellRun:
             jsonfile.write(self._dir / "outcome.json", {"error": start.error_facts(error)})
         except Interrupted:
             pass  # judged by its signal
-        ended = drifted.compare(self._judge(), self._dir, self._plan, self._caller)
+        ended = drifted.compare(self._judge(), self._cell, self._dir, self._plan, self._caller)
         judgement = ended.judgement
         seconds = time.monotonic() - began
         self._show(judgement, seconds, ended.lines)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackproof.drift import cell, telling
+from stackproof.drift import cell as comparison
+from stackproof.drift import telling
 from stackproof.errors import ExitCode
 from stackproof.evidence import drift
-from stackproof.plan import Plan
+from stackproof.plan import Cell, Plan, command_stem
 from stackproof.run.judge import Judgement
 
 # What the recordings say comes before these in the order of exit codes.
@@ -24,10 +25,15 @@ class Drifted:
     lines: tuple[str, ...] = ()
 
 
-def compare(judgement: Judgement, cell_dir: Path, plan: Plan, environ: Mapping[str, str]) -> Drifted:
+def compare(judgement: Judgement, cell: Cell, cell_dir: Path, plan: Plan, environ: Mapping[str, str]) -> Drifted:
     """Write `drift.json` where the cell observed live answers."""
-    root = plan.project / plan.options.recording_dir
-    content = cell.write(cell_dir, plan.project, environ, root=root)
+    content = comparison.write(
+        cell_dir,
+        plan.project,
+        environ,
+        root=plan.project / plan.options.recording_dir,
+        command=command_stem(cell, plan.options),
+    )
     facts = None if content is None else drift.of(content)
     if facts is None or plan.options.collect_only or not plan.options.tests:
         return Drifted(judgement=judgement)

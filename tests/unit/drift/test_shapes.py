@@ -160,7 +160,7 @@ def test_a_field_that_is_missing_in_some_objects_only_is_gone_there(make: type[M
 
 def test_another_model_behind_the_alias_is_additive(make: type[Makers]) -> None:
     found = make.compare(make.whole(make.chat()), make.whole(make.chat(model="gpt-4o-2024-11-20")))
-    assert make.told(found) == [("additive", "model", "model behind gpt-4o")]
+    assert make.told(found) == [("additive", "model", "behind gpt-4o")]
     assert (found[0].recorded, found[0].observed) == ("gpt-4o-2024-08-06", "gpt-4o-2024-11-20")
 
 
