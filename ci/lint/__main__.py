@@ -15,6 +15,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 WORKFLOWS, ACTIONS = ".github/workflows/*.yml", ".github/actions/*/action.yml"
+DEPENDABOT = ".github/dependabot.yml"
 GITLAB = (".gitlab-ci.yml", "ci/gitlab-*.yml")
 _LONGEST = 300  # seconds for one tool
 
@@ -40,11 +41,12 @@ def checks(tools: Path) -> tuple[Check, ...]:
         Check(
             tool="zizmor",
             arguments=("--offline", "--quiet", "--no-progress", "--persona=auditor", "--config=.github/zizmor.yml"),
-            files=(WORKFLOWS, ACTIONS),
+            files=(WORKFLOWS, ACTIONS, DEPENDABOT),
         ),
         _by_schema("vendor.github-workflows", WORKFLOWS),
         _by_schema("custom.github-workflows-require-timeout", WORKFLOWS),
         _by_schema("vendor.github-actions", ACTIONS),
+        _by_schema("vendor.dependabot", DEPENDABOT),
         _by_schema("vendor.gitlab-ci", *GITLAB, more=("--data-transform", "gitlab-ci")),
         Check(tool="shellcheck", arguments=("--severity", "warning"), files=(".ci/*", "ci/*")),
     )

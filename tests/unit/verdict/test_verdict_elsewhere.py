@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from tests.unit.verdict.conftest import Project, Run, node
@@ -43,8 +42,8 @@ def test_every_form_is_about_all_of_them(
     assert weigh(project, jobs) == ExitCode.TESTS
     output = project.folder / ".stackproof" / "verdict"
     assert json.loads((output / "verdict.json").read_text(encoding="utf-8"))["verdict"] == "FAIL"
-    names = {suite.get("name") for suite in ElementTree.parse(output / "junit.xml").iter("testsuite")}
-    assert {"base-ollama-library-reference", "base-ollama-server-reference"} <= names
+    report = (output / "junit.xml").read_text(encoding="utf-8")
+    assert all(f'name="base-ollama-{stack}-reference"' in report for stack in ("library", "server"))
     page = (output / "verdict.html").read_text(encoding="utf-8")
     assert "base-ollama-library-reference" in page
     assert (output / "verdict.md").is_file()

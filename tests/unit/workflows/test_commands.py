@@ -13,6 +13,7 @@ import pytest
 
 from stackproof.cli.main import cli
 
+_SCRIPTS = ("machine", "gitlab-prepare", "gitlab-live-evidence")
 _SESSION = re.compile(r"\bnox -s ([a-z_]+)")
 _COMMAND = re.compile(r"(?:^|\n|\$\(|\s&& )\s*(stackproof [^\n|)]*)")
 
@@ -27,7 +28,7 @@ def scripts(
         if isinstance(job, dict):
             found += [(name, line) for key in ("before_script", "script") for line in job.get(key, ())]
     found.append(("variables", gitlab["variables"]["STACKPROOF_PREPARE"]))
-    found += [(name, (project / "ci" / name).read_text(encoding="utf-8")) for name in ("machine", "gitlab-prepare")]
+    found += [(name, (project / "ci" / name).read_text(encoding="utf-8")) for name in _SCRIPTS]
     return found
 
 

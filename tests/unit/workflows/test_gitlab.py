@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from stackproof.lanes import ci
+from stackproof.lanes import ci, shown
 from stackproof.lanes.records import Matrix, Trigger
 
 
@@ -72,7 +77,7 @@ def test_the_verdict_waits_for_every_lane_runs_whatever_they_did_and_has_their_f
     assert set(re.findall(r'\$STACKPROOF_TRIGGER == "(\w+)"', rule["if"])) == together
     assert gitlab_verdict["artifacts"]["when"] == "always"
     output = gitlab_verdict["artifacts"]["paths"][0].rstrip("/")
-    assert gitlab_verdict["script"] == [f"stackproof verdict --output {output} .stackproof/runs/*/"]
+    assert gitlab_verdict["script"][-1] == f"stackproof verdict --output {output} .stackproof/runs/*/"
     assert gitlab_verdict["artifacts"]["reports"]["junit"] == f"{output}/junit.xml"
 
 
@@ -85,3 +90,41 @@ def test_every_job_has_an_end(gitlab: dict[str, Any], gitlab_verdict: dict[str, 
 
 def test_nothing_may_fail_in_silence(gitlab: dict[str, Any]) -> None:
     assert [name for name, job in gitlab.items() if isinstance(job, dict) and "allow_failure" in job] == []
+
+
+def test_live_evidence_is_what_the_live_lanes_kept_and_no_run_folder(
+    project: Path, tmp_path: Path, matrix: Matrix
+) -> None:
+    (tmp_path / "ci").mkdir()
+    shutil.copy(project / "ci" / "gitlab-live-evidence", tmp_path / "ci")
+    with zipfile.ZipFile(tmp_path / "kept.zip", "w") as file:
+        file.writestr(".stackproof/live/gpt.json", "{}")
+        file.writestr(".stackproof/runs/1a2b3c/manifest.json", "{}")
+    lanes = tmp_path / "lanes.json"
+    lanes.write_text(shown.as_json(matrix.lanes.values()), encoding="utf-8")
+    programs = {
+        "stackproof": f'cat "{lanes}"',
+        # It gives what it is asked for in the place that it is told, for one lane alone.
+        "curl": f"""
+            for url in "$@"; do :; done
+            while [ "$1" != --output ]; do shift; done
+            echo "$url" >>"{tmp_path}/asked"
+            case "$url" in *job=live-openai*) cp "{tmp_path}/kept.zip" "$2" ;; *) exit 22 ;; esac
+        """,
+    }
+    for name, script in programs.items():
+        (tmp_path / name).write_text(f"#!/usr/bin/env bash\n{script}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    given = {"CI_JOB_TOKEN": "t", "CI_API_V4_URL": "https://gitlab.example.org/api/v4", "CI_PROJECT_ID": "5"}
+    done = subprocess.run(
+        [tmp_path / "ci" / "gitlab-live-evidence"],
+        env={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "CI_DEFAULT_BRANCH": "main", **given},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    live = [lane.name for lane in matrix.lanes.values() if lane.smoke is not None]
+    assert [re.findall(r"job=([a-z-]+)&", line)[0] for line in (tmp_path / "asked").read_text().splitlines()] == live
+    assert done.stdout.splitlines() == [f"{name} has kept nothing" for name in live if name != "live-openai"]
+    assert [path.name for path in (tmp_path / ".stackproof").rglob("*.json")] == ["gpt.json"]
