@@ -467,3 +467,21 @@ def test_names_that_some_systems_take_for_one_are_named() -> None:
     for path in ("recordings/ollama/Base/b.json", "recordings/ollama/ｂase/b.json", "recordings/ollama/base/A.json"):
         assert len(collisions([path], there)) == 1
     assert len(collisions(["recordings/x/a", "recordings/X/a"], [])) == 1
+
+
+@pytest.mark.parametrize("where", ["recordings/ollama/base", "recordings/ollama", "file"])
+def test_nothing_is_written_through_a_link_that_the_commit_has(repository: Book, where: str, tmp_path: Path) -> None:
+    root, patch = repository.root, made(repository)
+    aside = tmp_path / ".stackproof/aside"
+    aside.mkdir(parents=True)
+    if where == "file":
+        (root / name_in(patch)).symlink_to(aside / "x.json")
+    else:
+        shutil.move(root / where, aside / "moved")
+        (root / where).symlink_to(aside / "moved")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "second")
+    head = git(root, "rev-parse", "HEAD").strip()
+    refused(
+        repository, "\n".join([patch.split("\n")[0], f"base {head}", *patch.split("\n")[2:]]), "git does not apply it"
+    )
