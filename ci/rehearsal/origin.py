@@ -114,6 +114,15 @@ def _tree(bare: Path, main: str, change: Path | None, folder: Path) -> str:
     return _git(bare, "write-tree", extra=index).stdout.strip()
 
 
+def clone(origin: Origin, commit: str, depth: int, folder: Path) -> None:
+    """Lay a commit out in an empty folder, detached; depth 0: with everything."""
+    _git(folder, "init", "--quiet", "--initial-branch", "main")
+    _git(folder, "remote", "add", "origin", f"file://{origin.folder}")
+    deep = ["--depth", str(depth)] if depth else []
+    _git(folder, "fetch", "--quiet", *deep, "origin", "+refs/heads/main:refs/remotes/origin/main", commit)
+    _git(folder, "checkout", "--quiet", "--detach", commit)
+
+
 def git_environment(base: Mapping[str, str]) -> dict[str, str]:
     """Variables for a git of our own: nobody's settings, nothing asked."""
     kept = {name: value for name, value in base.items() if not name.startswith("GIT_")}

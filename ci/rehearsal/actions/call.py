@@ -18,7 +18,10 @@ class FailedError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """One step that uses an action. inputs: with defaults, by lower-case name. python: where versions of it lie."""
+    """One step that uses an action. inputs: with defaults, by lower-case name. pythons: where versions lie.
+
+    pretended: whether jobs were only said to end, so that what they would have left is not there.
+    """
 
     inputs: Mapping[str, str]
     machine: Machine
@@ -30,6 +33,7 @@ class Call:
     permissions: Mapping[str, str]
     token: str
     pythons: Path
+    pretended: bool
     say: Callable[[str], None]
     wrong: Callable[[str], None]
 

@@ -24,11 +24,8 @@ def _python(call: Call) -> Mapping[str, str]:
         raise FailedError(f"the input 'cache' is not {call.inputs['cache']!r}")
     version, place = "", Path()
     for one in wanted:
-        version, source = _newest(one, call)
-        place = call.machine.tools / "Python" / version / "x64"
-        if not place.exists():
-            # What a job installs must not end up in this machine's own Python.
-            _make(source, place)
+        place = environment_of(one, call.pythons, call.machine.tools)
+        version = place.parent.name
         call.machine.paths[:0] = [str(place / "bin")]
     if call.flag("update-environment"):
         call.machine.variables |= {"pythonLocation": str(place), "Python_ROOT_DIR": str(place)}
@@ -36,10 +33,20 @@ def _python(call: Call) -> Mapping[str, str]:
     return {"python-version": version, "python-path": str(place / "bin" / "python"), "cache-hit": "false"}
 
 
-def _newest(wanted: str, call: Call) -> tuple[str, Path]:
+def environment_of(wanted: str, pythons: Path, tools: Path) -> Path:
+    """A Python of a version, for one job. Raises FailedError."""
+    version, source = _newest(wanted, pythons)
+    place = tools / "Python" / version / "x64"
+    if not place.exists():
+        # What a job installs must not end up in this machine's own Python.
+        _make(source, place)
+    return place
+
+
+def _newest(wanted: str, pythons: Path) -> tuple[str, Path]:
     if not _VERSION.fullmatch(wanted):
         raise FailedError(f"the version {wanted!r} of Python is not played; 3.12 and 3.12.1 would be")
-    have = [path for path in call.pythons.iterdir() if _FINAL.fullmatch(path.name)] if call.pythons.is_dir() else []
+    have = [path for path in pythons.iterdir() if _FINAL.fullmatch(path.name)] if pythons.is_dir() else []
     fit = [path for path in have if f"{path.name}.".startswith(f"{wanted}.")]
     if not fit:
         known = ", ".join(sorted(path.name for path in have)) or "none"
