@@ -14,7 +14,7 @@ from stackproof import catalog, console
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
-from stackproof.evidence import git
+from stackproof.evidence import git, jsonfile
 from stackproof.evidence.gather import gather
 from stackproof.parts import secrets_of
 from stackproof.plan import RUNS
@@ -187,5 +187,7 @@ def run_folder(project: Path, named: str | None) -> Path:
 
 
 def _newest(project: Path) -> Path | None:
-    found = sorted((project / RUNS).glob("*/manifest.json"), key=lambda path: path.stat().st_mtime)
-    return found[-1].parent if found else None
+    """The newest run that could hold cells of a policy; a live smoke is evidence beside it, and does not hide it."""
+    found = sorted((project / RUNS).glob("*/manifest.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    runs = (path.parent for path in found)
+    return next((run for run in runs if (jsonfile.read(run / "plan.json") or {}).get("kind") != "smoke"), None)

@@ -13,6 +13,7 @@ from tests.unit.verdict.conftest import LIBRARY, POLICY, Project, node
 
 from stackproof.cli import policy_cli
 from stackproof.errors import ExitCode
+from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Outcome
 from stackproof.verdict import publish
 
@@ -91,3 +92,15 @@ def test_a_secret_of_a_setup_is_not_printed_with_a_verdict(
         shown = capsys.readouterr().out
         assert "***" in shown
         assert secret not in shown
+
+
+def test_a_live_smoke_does_not_hide_the_newest_run_that_can_be_weighed(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.good_run()
+    smoke = project.run()
+    jsonfile.write(smoke.folder / "plan.json", {"schema": 1, "kind": "smoke"})
+    smoke.finish()
+    assert call(policy_cli.verdict, project) == ExitCode.PASS
+    assert call(policy_cli.verdict, project, smoke.run_id) == ExitCode.NOT_PROVEN
+    assert "base × ollama × library:reference" in capsys.readouterr().out
