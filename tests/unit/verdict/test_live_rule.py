@@ -7,17 +7,19 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped, unused-ignore]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.verdict.conftest import POLICY, TODAY, Project, Run, rule
+from tests.unit.verdict_outputs.test_schema import STRICT
 
 from stackproof import catalog
 from stackproof.cli.main import main
-from stackproof.errors import ExitCode, UsageError
+from stackproof.errors import ExitCode, NotProvenError, UsageError
 from stackproof.evidence import jsonfile
 from stackproof.evidence.live import DriftCounts, LiveFacts, LiveModelFacts, LiveOutcome
-from stackproof.verdict import compared, policy, publish, render, terminal
+from stackproof.verdict import compared, policy, publish, render, terminal, update
 from stackproof.verdict.check import check
 from stackproof.verdict.policy import DriftRule, LivePolicy, Required
 from stackproof.verdict.records import State, Verdict
@@ -292,6 +294,7 @@ def test_drift_is_compared_with_the_verdict_before(asked: Project) -> None:
     assert "  live gpt: 2 breaking and 1 additive differences now, 0 and 1 before" in compared.lines(found)
     assert compared.compare(now, now).drift == ()
     data = json.loads((again.folder / "verdict.json").read_text())
+    jsonschema.validate(data, STRICT)
     assert data["live"][0]["drift"] == {"breaking": 2, "additive": 1, "note": 0, "unrecorded": 0}
     page = (again.folder / "verdict.html").read_text()
     assert "live gpt" in page
@@ -315,3 +318,19 @@ def test_the_day_is_that_of_the_verdict_and_no_clock(asked: Project) -> None:
     run = asked.good_run()
     assert rule(run.verdict(today=date(2026, 12, 7)), "live:gpt").state is State.PASS
     assert rule(run.verdict(today=date(2026, 12, 8)), "live:gpt").state is State.NOT_PROVEN
+
+
+@pytest.mark.parametrize("left", [None, smoke("failed"), smoke(days=-1), smoke(days=9), smoke(drift=None)])
+def test_however_a_setup_stands_the_verdict_fits_its_schema(asked: Project, left: Any) -> None:
+    if left is not None:
+        leave(asked, left)
+    jsonschema.validate(render.to_json(weighed(asked)), STRICT)
+
+
+def test_no_list_of_tests_is_made_of_a_live_smoke(asked: Project) -> None:
+    run = asked.run()
+    jsonfile.write(run.folder / "checks/live.json", smoke())
+    run.finish()
+    with pytest.raises(NotProvenError) as caught:
+        update.planned(asked.folder, run.folder)
+    assert "no list of tests is kept of a live smoke" in (caught.value.hint or "")
