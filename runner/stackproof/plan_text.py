@@ -122,7 +122,7 @@ def _budget(plan: Plan) -> str:
 
 
 def _direction(mode: Mode) -> str:
-    return {Mode.REPLAY: "from ", Mode.VERIFY: "beside"}.get(mode, "into ")
+    return {Mode.REPLAY: "from ", Mode.VERIFY: "leave"}.get(mode, "into ")
 
 
 def _recordings(plan: Plan, cell: Cell) -> str:

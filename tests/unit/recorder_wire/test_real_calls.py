@@ -37,7 +37,14 @@ _CHAT = {
     "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
 }
 _CHUNK = {**_CHAT, "object": "chat.completion.chunk", "usage": None}
-_MESSAGE = {"id": "msg_real", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+_MESSAGE: dict[str, Any] = {
+    "id": "msg_real",
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "content": [],
+    "stop_reason": None,
+}
 
 
 def lines(brain: Brain, *kinds: str) -> list[dict[str, Any]]:

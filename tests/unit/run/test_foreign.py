@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def report(cell: Path, *names: str, claims: str = "") -> None:
     (cell / "junit.xml").write_text(f'<testsuites><testsuite name="a.test.ts"{claims}>{body}</testsuite></testsuites>')
 
 
-def variables(cell: Path, mode: Mode = Mode.REPLAY, *, strict: bool = False, **more: int) -> Mapping[str, str]:
+def variables(cell: Path, mode: Mode = Mode.REPLAY, *, strict: bool = False, **more: Any) -> Mapping[str, str]:
     recordings = cell.parent / "recordings"
     settings = Settings(
         mode=mode, recordings=str(recordings), setup="ollama", run_dir=str(cell), run_id="abc", strict=strict, **more
@@ -42,7 +43,7 @@ def variables(cell: Path, mode: Mode = Mode.REPLAY, *, strict: bool = False, **m
     return {VARIABLE: settings.to_json()}
 
 
-def settle(cell: Path, code: int, mode: Mode = Mode.REPLAY, *, stopped: bool = False, **more: int) -> foreign.Settled:
+def settle(cell: Path, code: int, mode: Mode = Mode.REPLAY, *, stopped: bool = False, **more: Any) -> foreign.Settled:
     given = variables(cell, mode, **more)
     return foreign.settle(RUNNER, SuiteEnd(code=code), variables=given, cell_dir=cell, stopped=stopped)
 
