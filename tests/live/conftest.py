@@ -6,8 +6,16 @@ They ask for the end of a protocol and for nothing of the wording, and for no mo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
 
+import anthropic
+import httpx2
+import openai
 import pytest
 
 from stackproof import catalog
@@ -20,6 +28,10 @@ from stackproof.stack.inprocess import InProcessApp
 
 # Seconds for a whole test where `--timeout` says nothing: a provider that is slow must not hold up a schedule.
 LONGEST = 120.0
+# How often a client asks again where it is told to wait or the provider is overloaded; each is counted in the run.
+RETRIES = 2
+_AGAIN = (408, 409, 429, 500, 502, 503, 504)
+_LONGEST_WAIT = 30.0  # seconds
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
@@ -28,6 +40,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
         for item in items:
             if item.path.is_relative_to(config.rootpath / "tests" / "live"):
                 item.add_marker(pytest.mark.timeout(LONGEST))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
+    """A failure shows where its test stood and what was raised; what an SDK did in between is for `--full-trace`."""
+    if call.excinfo is not None and not item.config.getoption("fulltrace"):
+        error: BaseException = call.excinfo.value
+        model = getattr(item, "funcargs", {}).get("live_model")
+        if model is not None and str(error).endswith(" from pytest-timeout."):
+            error = pytest.fail.Exception(f"{model.title} gave no whole answer in time: {error}")
+        if (ours := _of(item.path, call.excinfo.tb)) is not None:
+            call.excinfo = pytest.ExceptionInfo.from_exc_info((type(error), error, ours))
+            cause = error.__cause__ or error.__context__
+            while cause is not None and cause.__traceback__ is not None:
+                cause.__traceback__ = None
+                cause = cause.__cause__ or cause.__context__
+    return (yield)
+
+
+def _of(file: Path, traceback: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that is in a file."""
+    if traceback is None:
+        return None
+    below = _of(file, traceback.tb_next)
+    if Path(traceback.tb_frame.f_code.co_filename) != file:
+        return below
+    return TracebackType(below, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +83,45 @@ def stack(request: pytest.FixtureRequest) -> Iterator[StackHandle]:
         environ |= each.variables if isinstance(each, LiveModel) else {}
     with InProcessApp(create_app(environ)) as app:
         yield StackHandle(name="reference", mode=StackMode.LIBRARY, base_url="http://stack.invalid", app=app)
+
+
+@pytest.fixture(scope="session")
+def openai_client(openai_client: openai.OpenAI) -> openai.OpenAI:
+    """OpenAI's client for the stack, which asks again as it does for everybody."""
+    return openai_client.with_options(max_retries=RETRIES)
+
+
+@pytest.fixture(scope="session")
+def anthropic_client(anthropic_client: anthropic.Anthropic) -> anthropic.Anthropic:
+    """Anthropic's client for the stack, which asks again as it does for everybody."""
+    return anthropic_client.with_options(max_retries=RETRIES)
+
+
+@pytest.fixture(scope="session")
+def posted(http_client: httpx2.Client) -> Callable[[str, Any], AbstractContextManager[httpx2.Response]]:
+    """POSTs JSON to the stack, for what no SDK is asked for, and asks again as those do; the answer is not read yet.
+
+    It is one with status 200: another fails the test with the answer's own words.
+    """
+
+    @contextmanager
+    def post(path: str, body: Any) -> Iterator[httpx2.Response]:
+        for left in range(RETRIES, -1, -1):
+            with http_client.stream("POST", path, json=body) as response:
+                if response.status_code == 200:
+                    yield response
+                    return
+                told = response.read().decode()
+            again = response.status_code in _AGAIN and response.headers.get("x-should-retry") != "false"
+            if not again or not left:
+                pytest.fail(f"POST {path} was answered with status {response.status_code}: {told}", pytrace=False)
+            time.sleep(_wait(response.headers.get("retry-after")))
+
+    return post
+
+
+def _wait(told: str | None) -> float:
+    return min(float(told), _LONGEST_WAIT) if told and told.isdecimal() else 0.5
 
 
 @pytest.fixture(scope="session")

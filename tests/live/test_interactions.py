@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import httpx2
 import pytest
 
 from stackproof.catalog.records import Wire
+
+Posted = Callable[[str, Any], AbstractContextManager[httpx2.Response]]
 
 
 @pytest.fixture
@@ -26,19 +29,16 @@ def check(told: dict[str, Any]) -> None:
     assert told["usage"]["total_tokens"] > 0
 
 
-def test_an_interaction_is_whole(http_client: httpx2.Client, model: str) -> None:
-    response = http_client.post("/v1/interactions", json={"model": model, "input": "Say hello."})
-    assert response.status_code == 200, response.text
-    told = response.json()
+def test_an_interaction_is_whole(posted: Posted, model: str) -> None:
+    with posted("/v1/interactions", {"model": model, "input": "Say hello."}) as response:
+        told = json.loads(response.read())
     check(told)
     assert [step for step in told["steps"] if step["type"] == "model_output"]
 
 
-def test_a_stream_reaches_its_end(http_client: httpx2.Client, model: str) -> None:
+def test_a_stream_reaches_its_end(posted: Posted, model: str) -> None:
     body = {"model": model, "input": "Say hello again.", "stream": True}
-    with http_client.stream("POST", "/v1/interactions", json=body) as response:
-        told = response.read().decode() if response.status_code != 200 else ""
-        assert response.status_code == 200, told
+    with posted("/v1/interactions", body) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         data = [line.removeprefix("data: ") for line in response.iter_lines() if line.startswith("data: ")]
     events: list[dict[str, Any]] = [json.loads(one) for one in data if one != "[DONE]"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import httpx2
@@ -11,6 +12,7 @@ import pytest
 
 from stackproof.catalog.records import Wire
 
+Posted = Callable[[str, Any], AbstractContextManager[httpx2.Response]]
 OPTIONS = {"num_predict": 256}
 ENDS = {"stop", "length"}
 
@@ -30,20 +32,17 @@ def check(last: dict[str, Any]) -> None:
     assert last["eval_count"] > 0
 
 
-def test_a_chat_is_whole(http_client: httpx2.Client, model: str) -> None:
+def test_a_chat_is_whole(posted: Posted, model: str) -> None:
     messages = [{"role": "user", "content": "Say hello."}]
     body = {"model": model, "messages": messages, "options": OPTIONS, "stream": False}
-    response = http_client.post("/api/chat", json=body)
-    assert response.status_code == 200, response.text
-    check(response.json())
+    with posted("/api/chat", body) as response:
+        check(json.loads(response.read()))
 
 
-def test_a_stream_reaches_its_end(http_client: httpx2.Client, model: str) -> None:
+def test_a_stream_reaches_its_end(posted: Posted, model: str) -> None:
     messages = [{"role": "user", "content": "Say hello again."}]
     body = {"model": model, "messages": messages, "options": OPTIONS}
-    with http_client.stream("POST", "/api/chat", json=body) as response:
-        told = response.read().decode() if response.status_code != 200 else ""
-        assert response.status_code == 200, told
+    with posted("/api/chat", body) as response:
         assert response.headers["content-type"] == "application/x-ndjson"
         lines: list[dict[str, Any]] = [json.loads(line) for line in response.iter_lines()]
     assert lines

@@ -114,4 +114,5 @@ def told_by(provider: str, status: int, details: object) -> AnsweredError:
 def no_answer(provider: str, error: BaseException) -> str:
     """One sentence about a connection that failed, with the reason the transport gave."""
     reason = error.__cause__ or error
-    return f"The provider {provider!r} gave no answer: {type(reason).__name__}: {reason}"
+    # Some reasons have a name only.
+    return f"The provider {provider!r} gave no answer: {type(reason).__name__}: {reason}".removesuffix(": ")

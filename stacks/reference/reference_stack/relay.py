@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from reference_stack.answers import Dialect, error_event, no_answer
+from reference_stack.answers import Dialect, NoAnswerError, error_event, no_answer
 
 T = TypeVar("T")
 
@@ -42,8 +42,9 @@ async def relay(
 ) -> Response:
     """Open `upstream` (what an SDK's `.with_streaming_response` gives) and pass its body on, byte for byte.
 
-    With `rewriting` it is passed on as that makes it. Raises what the SDK raises before the answer begins. The
-    connection to the provider is closed when the answer has ended, when the client leaves, and when anything fails.
+    With `rewriting` it is passed on as that makes it. Raises what the SDK raises before the answer begins, and
+    NoAnswerError when one that is not streamed breaks off. The connection to the provider is closed when the answer has
+    ended, when the client leaves, and when anything fails.
     """
     async with AsyncExitStack() as stack:
         response: httpx2.Response = (
@@ -51,7 +52,7 @@ async def relay(
         ).http_response
         media_type = response.headers.get("content-type")
         if not streamed:
-            content = await while_client_waits(request, response.aread())
+            content = await while_client_waits(request, _whole(response))
             if rewriting is not None:
                 content = await rewriting.whole(content)
             return Response(content, status_code=response.status_code, media_type=media_type)
@@ -71,6 +72,14 @@ class Streamed(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with self._upstream:
             await super().__call__(scope, receive, send)
+
+
+async def _whole(response: httpx2.Response) -> bytes:
+    try:
+        return await response.aread()
+    except httpx2.HTTPError as error:
+        # The SDK has given the answer away by then, and makes no error of its own of this.
+        raise NoAnswerError(timed_out=isinstance(error, httpx2.TimeoutException)) from error
 
 
 async def _pieces(response: httpx2.Response, dialect: Dialect, provider: str) -> AsyncIterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
@@ -74,6 +74,30 @@ def test_a_provider_that_is_silent_too_long_is_a_504(gateway: Gateway) -> None:
         raise httpx2.ReadTimeout("timed out", request=request)
 
     assert gateway(provider).post(CHAT, json=BODIES[CHAT]).status_code == 504
+
+
+@pytest.mark.parametrize("path", BODIES)
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (httpx2.ReadError("reset by peer"), 502, "ReadError: reset by peer"),
+        (httpx2.ReadError(""), 502, "ReadError"),
+        (httpx2.ReadTimeout("timed out"), 504, "ReadTimeout: timed out"),
+    ],
+)
+def test_an_answer_that_breaks_off_is_told_with_the_reason(
+    gateway: Gateway, path: str, error: httpx2.HTTPError, status: int, reason: str
+) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b'{"id": '
+        raise error
+
+    def provider(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, content=pieces(), headers={"content-type": "application/json"})
+
+    response = gateway(provider).post(path, json=BODIES[path])
+    assert response.status_code == status
+    assert response.json()["error"]["message"] == f"The provider 'ollama' gave no answer: {reason}"
 
 
 def test_a_list_of_models_fails_as_its_provider_fails(gateway: Gateway) -> None:
