@@ -88,7 +88,14 @@ def gitlab() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def gitlab_verdict() -> dict[str, Any]:
-    """The job that the lanes' pipeline on GitLab ends with."""
-    found: dict[str, Any] = _read(PROJECT / "ci" / "gitlab-verdict.yml")["verdict"]
+def gitlab_child() -> dict[str, Any]:
+    """What the lanes' pipeline on GitLab has beside the lanes."""
+    found: dict[str, Any] = _read(PROJECT / "ci" / "gitlab-verdict.yml")
+    return found
+
+
+@pytest.fixture(scope="session")
+def gitlab_verdict(gitlab_child: dict[str, Any]) -> dict[str, Any]:
+    """The job that it ends with."""
+    found: dict[str, Any] = gitlab_child["verdict"]
     return found

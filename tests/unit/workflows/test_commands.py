@@ -20,13 +20,13 @@ _COMMAND = re.compile(r"(?:^|\n|\$\(|\s&& )\s*(stackproof [^\n|)]*)")
 
 @pytest.fixture(scope="session")
 def scripts(
-    steps: list[tuple[str, dict[str, Any]]], gitlab: dict[str, Any], gitlab_verdict: dict[str, Any], project: Path
+    steps: list[tuple[str, dict[str, Any]]], gitlab: dict[str, Any], gitlab_child: dict[str, Any], project: Path
 ) -> list[tuple[str, str]]:
     """Every piece of shell, with its place."""
     found = [(place, step["run"]) for place, step in steps if "run" in step]
-    for name, job in {**gitlab, "gitlab-verdict": gitlab_verdict}.items():
+    for name, job in {**gitlab, **gitlab_child}.items():
         if isinstance(job, dict):
-            found += [(name, line) for key in ("before_script", "script") for line in job.get(key, ())]
+            found += [(name, line) for key in ("before_script", "script", "after_script") for line in job.get(key, ())]
     found.append(("variables", gitlab["variables"]["STACKPROOF_PREPARE"]))
     found += [(name, (project / "ci" / name).read_text(encoding="utf-8")) for name in _SCRIPTS]
     return found

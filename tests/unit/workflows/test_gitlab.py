@@ -81,6 +81,21 @@ def test_the_verdict_waits_for_every_lane_runs_whatever_they_did_and_has_their_f
     assert gitlab_verdict["artifacts"]["reports"]["junit"] == f"{output}/junit.xml"
 
 
+def test_what_a_lane_records_is_handed_over_as_a_patch_and_not_weighed(
+    gitlab_child: dict[str, Any], matrix: Matrix, tmp_path: Path
+) -> None:
+    assert matrix.lanes["record"].record is not None
+    (tmp_path / "stackproof").write_text('#!/usr/bin/env bash\necho "$*" >"${@: -1}"\n', encoding="utf-8")
+    (tmp_path / "stackproof").chmod(0o755)
+    (script,) = gitlab_child["default"]["after_script"]
+    for name, left in (("record", {"recorded", "recordings.patch"}), ("library", {"runs"})):
+        place = tmp_path / name / ".stackproof"
+        (place / "runs" / "1a2b3c").mkdir(parents=True)
+        environment = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "CI_JOB_NAME": name}
+        subprocess.run(["bash", "-e", "-c", script], cwd=place.parent, env=environment, check=True, timeout=30)
+        assert {path.name for path in place.iterdir()} == left
+
+
 def test_every_job_has_an_end(gitlab: dict[str, Any], gitlab_verdict: dict[str, Any]) -> None:
     jobs = {name: job for name, job in {**gitlab, "end": gitlab_verdict}.items()
             if isinstance(job, dict) and "script" in job}  # fmt: skip
