@@ -88,10 +88,16 @@ def _used_up(code: int, facts: CellFacts) -> Judgement | None:
     told = jsonfile.text(facts.budget or {}, "why")
     if told is None or code not in (0, ExitCode.NOT_PROVEN) or facts.counts.failed or facts.counts.errors:
         return None
-    return Judgement(exit_code=ExitCode.NOT_PROVEN, reason=f"{told}; {facts.counts.words()}", hint=_RAISE)
+    return Judgement(exit_code=ExitCode.NOT_PROVEN, reason=f"{told}; {facts.counts.words()}", hint=_more(facts))
 
 
-_RAISE = "give it more with --max-requests, --max-tokens or --max-seconds, or take fewer tests with --file or --pattern"
+def _more(facts: CellFacts) -> str:
+    """What to do about a budget that was too small."""
+    ended_by = jsonfile.text(facts.budget or {}, "ended_by") or "requests"
+    given = (facts.budget or {}).get(ended_by)
+    limit = given[1] if isinstance(given, list) and len(given) == 2 and isinstance(given[1], int | float) else None
+    example = "" if limit is None else f" {limit * 2:g}"
+    return f"give it more, as --max-{ended_by}{example}, or take fewer tests with --file or --pattern"
 
 
 # Kinds of a miss that are about the tests, not about recordings: a socket to the world, a secret in an answer.

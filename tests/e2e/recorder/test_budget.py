@@ -48,7 +48,7 @@ def test_the_refused_test_and_those_after_it_are_skipped(project: Project, probe
     assert ended.has(
         f"NOT PROVEN  base × probe × {stack}:tiny",
         f"{sentence}; 3 passed, 3 skipped\n",
-        "give it more with --max-requests",
+        "give it more, as --max-requests 6, or take fewer tests",
         "budget: 3 of 3 requests, tokens unknown (3 answers did not say), 1 call refused",
         "--max-requests 3",
     )

@@ -47,7 +47,7 @@ def facts(
     )
 
 
-USED_UP = {"ended_by": "requests", "why": "the budget of this run is used up: 2 of 2 requests"}
+USED_UP = {"ended_by": "requests", "requests": [2, 2], "why": "the budget of this run is used up: 2 of 2 requests"}
 ENOUGH = {"ended_by": None, "why": None}
 ERROR = {"kind": "StackStartError", "message": "it exited", "hint": "look", "exit_code": 5}
 FAILED = {"t.py::test_a": "failed"}
@@ -175,4 +175,4 @@ def test_the_worst_cell_gives_the_exit_code_of_the_run(codes: list[int], expecte
 def test_a_budget_that_is_used_up_leaves_the_cell_not_proven(given: CellFacts, code: ExitCode, said: str) -> None:
     judged = judge(given)
     assert (judged.exit_code, judged.reason) == (code, said)
-    assert ("--max-requests" in (judged.hint or "")) is (code is ExitCode.NOT_PROVEN)
+    assert ("as --max-requests 4, or" in (judged.hint or "")) is (code is ExitCode.NOT_PROVEN)
