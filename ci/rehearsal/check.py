@@ -151,7 +151,9 @@ def _problems(tree: Expression, key: Key, names: Names) -> Iterator[str]:
                 if name not in key.contexts:
                     yield f"the context {name!r} is not to be had here; these are: {', '.join(sorted(key.contexts))}"
             case Index():
-                yield from _path_problems(_words(one), names)
+                words = _words(one)
+                if words[:1] and words[0] in key.contexts:
+                    yield from _path_problems(words, names)
             case _:
                 pass
 

@@ -69,12 +69,13 @@ def workflow(text: str, file: str) -> Workflow:
             raise WorkflowError(document.place(()), f"the key {needed!r} is missing")
     defaults = _run_defaults(document, ("defaults",), data.get("defaults"))
     jobs = _mapping(document, ("jobs",), data["jobs"])
+    events = _events(document, data["on"])
     if not jobs:
         raise WorkflowError(document.place(("jobs",)), "there is no job")
     return Workflow(
         document=document,
         name=str(data.get("name", file)),
-        events=_events(document, data["on"]),
+        events=events,
         env=_mapping(document, ("env",), data.get("env")),
         permissions=_permissions(document, ("permissions",), data.get("permissions")),
         jobs={name: _job(document, name, job, defaults) for name, job in jobs.items()},

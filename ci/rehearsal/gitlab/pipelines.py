@@ -169,7 +169,11 @@ def _trigger(
     child = Around(
         stage=stage, source=_CHILD, outside=outside, revision=around.revision, parent=around.parent or around.source
     )
-    inner = _pipeline(child, sources, ends)
+    try:
+        inner = _pipeline(child, sources, ends)
+    except WorkflowError as error:
+        stage.found.add(error.place, error.text)
+        return LegEnd(job=job.name, name=job.name, result=Result.FAILURE, why=f"no child pipeline: {error.text}")
     depends = given.get("strategy") in ("depend", "mirror")
     result = inner if depends and inner is not Result.SKIPPED else Result.SUCCESS
     why = f"the child pipeline ended with {inner.value}" if result is not Result.SUCCESS else ""
