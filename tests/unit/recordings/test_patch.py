@@ -360,6 +360,15 @@ def secretly(file: Path, content: bytes) -> None:
     recording.put(str(file), {**found, "response": {**found["response"], "body": {"bytes": content}}})
 
 
+def test_a_body_whose_recording_stays_may_not_become_another_one(repository: Book) -> None:
+    _, body = with_body(repository)
+    git(repository.root, "add", "recordings")
+    git(repository.root, "commit", "-q", "-m", "second")
+    body.write_bytes(b"\xff\x00\xfe")
+    told = repository.say("patch", "--output", "new.patch")
+    assert (told.code, "has another content than its name says" in told.err) == (6, True)
+
+
 def test_a_body_may_not_go_without_its_recording(repository: Book) -> None:
     _, body = with_body(repository)
     git(repository.root, "add", "recordings")
@@ -437,6 +446,7 @@ PARTS = st.one_of(
 GOOD = f"recordings/ollama/base/{'0' * 12}-{'1' * 20}.json"
 
 
+@settings(deadline=None)
 @given(parts=st.lists(PARTS, min_size=1, max_size=5), end=st.booleans())
 @example(parts=["recordings", "ollama", "base"], end=True)
 def test_a_name_that_is_let_through_is_one_below_the_recordings_and_nothing_else(parts: list[str], end: bool) -> None:

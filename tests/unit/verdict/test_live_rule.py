@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped, unused-ignore]
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.verdict.conftest import POLICY, TODAY, Project, Run, rule
 from tests.unit.verdict_outputs.test_schema import STRICT
@@ -210,6 +210,7 @@ SMOKES = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(smokes=st.lists(SMOKES, max_size=5), bad=SMOKES)
 def test_a_smoke_that_is_bad_or_old_or_to_come_never_makes_a_setup_pass(
     smokes: list[LiveFacts], bad: LiveFacts
@@ -224,6 +225,7 @@ def test_a_smoke_that_is_bad_or_old_or_to_come_never_makes_a_setup_pass(
     assert state([*smokes, *smokes]) is state(smokes)
 
 
+@settings(deadline=None)
 @given(smokes=st.lists(SMOKES, max_size=4), days=st.integers(0, 20))
 def test_waiting_never_makes_a_setup_pass_that_ended_before_today(smokes: list[LiveFacts], days: int) -> None:
     past = [each for each in smokes if each.stopped.date() <= TODAY]
