@@ -12,6 +12,7 @@ from typing import IO, cast
 from rich.console import Console
 
 from stackproof import catalog, console
+from stackproof.catalog.records import ModelRole
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.live import RESULT, LiveOutcome
@@ -173,13 +174,18 @@ def _cells(work: Work, ready: list[LiveModel]) -> ExitCode | None:
 
 
 def _show(work: Work, smoke: written.Smoke) -> None:
-    models = ",".join(dict.fromkeys(model.title for model in work.choice.models)) or work.environ.get(VARIABLE, "")
-    setups = dict.fromkeys(each.setup.name for each in work.choice.setups)
-    again = scrub.text(planning.again(work.order, setups, models, work.project), work.secrets)
+    setups = {each.setup.name: each.setup for each in work.choice.setups}
+    usual = [setup.models[ModelRole.TEXT] for setup in setups.values() if ModelRole.TEXT in setup.models]
+    models = ",".join(dict.fromkeys(model.title for model in work.choice.models)) or work.environ.get(VARIABLE)
+    again = planning.again(work.order, setups, models or ",".join(usual), work.project)
+    again = scrub.text(again, work.secrets)
     summary.append(smoke, again, work.environ)
     if smoke.outcome is not LiveOutcome.SKIPPED:
         work.say_all(told.table(smoke.results))
         work.say(f"evidence {told.short(smoke.run_dir, work.project)}")
+    for name in dict.fromkeys(each.setup for each in work.choice.missing):
+        if (service := setups[name].service) is not None:
+            work.say(f"a provider of setup {name} runs on this machine, too: --provider-service {service}")
     if smoke.outcome is not LiveOutcome.PASSED:
         work.say(f"again: {again}")
     work.say(told.last(smoke, work.order))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ import pytest
 from tests.e2e.live import bad_answers as answers
 from tests.e2e.live.bad_answers import Refusal
 from tests.e2e.live.bad_provider import Asked, BadProvider, Manner, bad_provider
-from tests.e2e.live.smoking import Smoked, ended, holding, project, smoke, start
+from tests.e2e.live.smoking import Smoked, ended, environment, holding, project, smoke, start
 
 from stackproof.evidence import junit, manifest
 from stackproof.evidence.outcomes import Counts
@@ -233,6 +235,39 @@ def test_tests_that_pass_without_a_call_are_not_green(tmp_path: Path) -> None:
         told = smoke(folder, **openai(provider.url))
     assert told.code == 7, told.out
     assert told.model["reason"] == "1 passed, and no call of them was observed"
+
+
+def test_drift_warns_and_fails_where_it_is_to(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    with bad_provider() as provider:
+        variables = openai(provider.url)
+        options = ["--suite", "live", "--setup", "gpt", "--stack-config", "library:reference"]
+        recording = ["run", *options, "--inference-mode", "record", "--text-model", "openai/bad-1"]
+        command = [sys.executable, "-m", "stackproof", *recording]
+        done = subprocess.run(
+            command, cwd=folder, env=environment(**variables), capture_output=True, text=True, timeout=200, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        # What was recorded once had a field that is gone today.
+        for path in (folder / "recordings/gpt").rglob("*.json"):
+            content = json.loads(path.read_text())
+            if "body" in content["response"]:
+                content["response"]["body"]["json"]["said_before"] = True
+                path.write_text(json.dumps(content))
+        warned = smoke(folder, **variables)
+        failed = smoke(folder, "--strict", **variables)
+    assert (warned.code, warned.model["outcome"]) == (0, "passed"), warned.out
+    assert warned.model["drift"] == {"breaking": 2, "additive": 0, "note": 0, "unrecorded": 0}
+    assert "said_before" in warned.out
+    assert (failed.code, failed.model["outcome"]) == (6, "failed"), failed.out
+    assert "again: STACKPROOF_LIVE_MODEL=openai/bad-1 stackproof smoke --setup gpt --strict" in failed.out
+
+
+def test_a_service_of_this_machine_is_named_where_its_url_is_missing(tmp_path: Path) -> None:
+    told = smoke(project(tmp_path), STACKPROOF_LIVE_MODEL="llama-cpp/smollm2:135m")
+    assert told.code == 0
+    assert "a provider of setup llama-cpp runs on this machine, too: --provider-service llama-cpp" in told.out
+    assert "again: STACKPROOF_LIVE_MODEL=llama-cpp/smollm2:135m stackproof smoke --setup llama-cpp" in told.out
 
 
 def test_ctrl_c_leaves_what_there_is(tmp_path: Path) -> None:
