@@ -17,7 +17,9 @@ from ci.rehearsal.origin import HEAD_BRANCH, NUMBER, TAG, Origin
 
 from stackproof.errors import UsageError
 
-TITLE = f'Say "it\'s"; $(touch "$REHEARSAL_CANARY") `touch "$REHEARSAL_CANARY"` {CANARY}'
+_TOUCH = '$(touch "$REHEARSAL_CANARY")'
+# Executed whether it is pasted bare, between single or between double quotes.
+TITLE = f"A '{_TOUCH}' {_TOUCH} {CANARY}"
 BODY = f"Why.\n::error title={CANARY}::out of the text of a pull request\n##[error]{CANARY}\n"
 FORK = "somebody/fork"
 

@@ -94,6 +94,9 @@ def _scripts(
         why = _shell(stage, machine, script, environment, seconds=left, tail=tail)
         steps.append(_step(stage, title, why, tuple(tail), time.monotonic() - began, tolerated=title == "after_script"))
         failed = failed or (bool(why) and title == "script")
+        if machine.canary.exists():
+            machine.canary.unlink()
+            stage.found.add(job.place, f"{job.name}: text that others may write was executed as a script")
     return steps, failed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ci.rehearsal.events import TITLE
 from ci.rehearsal.order import Order
 from ci.rehearsal.origin import HEAD_BRANCH, NUMBER, Origin
 
@@ -50,7 +51,7 @@ def predefined(source: str, order: Order, origin: Origin, number: int) -> dict[s
         "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": origin.head,
         "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
         "CI_MERGE_REQUEST_DIFF_BASE_SHA": origin.commit,
-        "CI_MERGE_REQUEST_TITLE": "A change",
+        "CI_MERGE_REQUEST_TITLE": TITLE,
         "CI_OPEN_MERGE_REQUESTS": f"{order.repository}!{NUMBER}",
     }
 

@@ -1,0 +1,422 @@
+"""Whole rehearsals of small workflows: what a runner does, and what goes wrong is found in each of its kinds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_SOUND = """
+name: sound
+on: {pull_request: , push: }
+permissions: {}
+env: {LEVEL: workflow}
+defaults: {run: {shell: bash}}
+jobs:
+  plan:
+    runs-on: x
+    permissions: {contents: read}
+    outputs: {lanes: "${{ steps.lanes.outputs.lanes }}"}
+    steps:
+      - uses: actions/checkout@v7
+        with: {persist-credentials: false}
+      - id: lanes
+        run: |
+          echo 'lanes<<END' >>"$GITHUB_OUTPUT"
+          echo '{"include": [{"lane": "a"}, {"lane": "b"}]}' >>"$GITHUB_OUTPUT"
+          echo END >>"$GITHUB_OUTPUT"
+          echo "KEPT=yes" >>"$GITHUB_ENV"
+          mkdir bin; printf '#!/bin/sh\\necho tool' >bin/tool; chmod +x bin/tool; echo "$PWD/bin" >>"$GITHUB_PATH"
+          echo "# Plan" >>"$GITHUB_STEP_SUMMARY"
+      - env: {LEVEL: step, FROM: "${{ env.LEVEL }}/${{ env.KEPT }}"}
+        run: |
+          test "$LEVEL $FROM $KEPT $(tool)" = "step workflow/yes yes tool"
+          test "$(jq -r .repository.full_name "$GITHUB_EVENT_PATH")" = "$GITHUB_REPOSITORY"
+          test "$PWD" = "$GITHUB_WORKSPACE" -a "$HOME" != "$RUNNER_TEMP" -a "$CI" = true
+  lane:
+    needs: plan
+    name: lane ${{ matrix.lane }}
+    runs-on: x
+    strategy: {fail-fast: false, matrix: "${{ fromJSON(needs.plan.outputs.lanes) }}"}
+    steps:
+      - run: mkdir -p .out/run && echo "${{ matrix.lane }}" >.out/run/what
+      - uses: actions/upload-artifact@v7
+        with: {name: "kept-${{ matrix.lane }}", path: .out/, include-hidden-files: true}
+  never:
+    if: github.event_name == 'schedule'
+    runs-on: x
+    steps: [{run: exit 1}]
+  verdict:
+    if: ${{ always() }}
+    needs: [plan, lane]
+    runs-on: x
+    steps:
+      - env: {PARTS: "${{ needs.plan.result }} ${{ needs.lane.result }}"}
+        run: test "$PARTS" = "success success"
+      - uses: actions/download-artifact@v8
+        if: ${{ !cancelled() }}
+        with: {pattern: "kept-*", path: got}
+      - if: ${{ !cancelled() }}
+        run: test "$(cat got/kept-a/run/what got/kept-b/run/what | tr -d '\\n')" = ab
+"""
+
+
+def test_a_sound_workflow_runs_through_with_its_matrix_artifacts_and_files(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({"sound.yml": _SOUND})
+    assert done.results == {
+        "plan": "success",
+        "lane a": "success",
+        "lane b": "success",
+        "never": "skipped",
+        "verdict": "success",
+    }
+    assert (done.code, done.findings, done.told["as_expected"]) == (0, [], True)
+    assert done.told["workflows"][0]["artifacts"] == ["kept-a", "kept-b"]
+    assert "its condition does not hold (.github/workflows/sound.yml:" in done.why("never")
+
+
+def test_a_part_that_is_cancelled_or_skipped_fails_the_verdict(rehearse: Callable[..., Any]) -> None:
+    for result in ("cancelled", "skipped", "failure"):
+        done = rehearse(
+            {"sound.yml": _SOUND}, "--end", f"lane={result}", "--job", "verdict", "--expect", "verdict=failure"
+        )
+        assert (done.results["verdict"], done.results["lane"]) == ("failure", result)
+        assert done.code == 0, done.told["not_as_expected"]
+    assert rehearse({"sound.yml": _SOUND}, "--end", "lane=cancelled", "--job", "verdict").code == 1
+
+
+# Each was a sound workflow once: (what is wrong, the change, what is said, with the line where it matters).
+_SEEDED = [
+    (
+        "a typo in a step's output",
+        ("outputs.lanes }}", "outputs.lane }}"),
+        "11: the step 'lanes' writes no output 'lane'",
+    ),
+    ("a need that is missing", ("needs: [plan, lane]", "needs: [lane]"), "'plan' is not among the needs of this job"),
+    (
+        "a job's output with another name",
+        ("needs.plan.outputs.lanes", "needs.plan.outputs.plan"),
+        "has no output 'plan'",
+    ),
+    ("an unknown context", ("${{ always() }}", "${{ secrets.KEY }}"), "the context 'secrets' is not to be had here"),
+    ("an unknown function", ("fromJSON(", "fromJson5("), "the function 'fromjson5' is unknown here"),
+    ("an unknown key", ("    needs: plan\n", "    need: plan\n"), "the key 'need' is unknown here"),
+    ("an action that is not known", ("actions/checkout@v7", "someone/checkout@v1"), "is an action that is not played"),
+    ("an input that is not there", ("persist-credentials", "persist-credential"), "has no input 'persist-credential'"),
+    ("an output file without an end", ("          echo END >>", "          echo ENDE >>"), "which never comes again"),
+    ("an output that is no JSON", ('[{"lane": "a"}, {', '[{"lane": "a"} {'), "fromJSON: the text is no JSON"),
+    ("an empty matrix", ('[{"lane": "a"}, {"lane": "b"}]', "[]"), "the matrix has no combination at all"),
+    ("an artifact's wrong name", ('pattern: "kept-*"', 'pattern: "keep-*"'), "no artifact matches 'keep-*'"),
+    ("hidden files that are not asked for", (", include-hidden-files: true", ""), "only hidden ones"),
+    ("a sign that artifacts cannot have", ("kept-${{", "kept:${{"), "has the sign ':'"),
+    ("a file name that artifacts cannot have", (">.out/run/what", ">'.out/run/a:b'"), "has the sign ':'"),
+    ("a step that fails", ('echo "# Plan"', 'false; echo "# Plan"'), "exit code 1"),
+    ("a pipe whose first part fails", ("mkdir bin;", "false | true; mkdir bin;"), "exit code 1"),
+    ("no right to read the code", ("permissions: {contents: read}", "permissions: {}"), "may not read contents: 403"),
+    (
+        "a folder that is not there",
+        ("    steps: [{run: exit 1}]", "    steps: [{run: a, working-directory: b, with: {}}]"),
+        "'with' is for",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), [one[1:] for one in _SEEDED], ids=[one[0] for one in _SEEDED])
+def test_a_mistake_in_a_workflow_is_found(rehearse: Callable[..., Any], change: tuple[str, str], said: str) -> None:
+    assert change[0] in _SOUND
+    done = rehearse({"sound.yml": _SOUND.replace(*change, 1)})
+    assert done.code != 0
+    assert any(said in one for one in [*done.findings, *done.told.get("not_as_expected", []), done.errors])
+
+
+_GH = """
+on:
+  schedule: [{cron: "1 2 * * 3"}, {cron: "4 5 * * *"}]
+  workflow_dispatch: {inputs: {how: {type: choice, options: [well, badly]}}}
+permissions: {}
+defaults: {run: {shell: bash}}
+jobs:
+  track:
+    runs-on: x
+    permissions: {issues: write}
+    steps:
+      - env: {GH_TOKEN: "${{ github.token }}", GH_REPO: "${{ github.repository }}", HOW: "${{ inputs.how || 'badly' }}"}
+        run: |
+          for round in 1 2; do
+            issue="$(gh issue list --label broken --json number --jq '.[0].number // empty')"
+            if [ -n "$issue" ]; then gh issue comment "$issue" --body "again: $HOW"
+            else gh label create broken --force; gh issue create --title "It is broken" --label broken --body "$HOW"; fi
+          done
+"""
+
+
+def test_an_issue_is_opened_once_and_updated_the_second_time(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({"track.yml": _GH}, "--event", "schedule", "--cron", "4 5 * * *")
+    assert done.code == 0, done.errors
+    assert done.told["issues"] == [{"number": 101, "title": "It is broken", "state": "OPEN"}]
+    assert done.told["comments"] == [{"number": 101, "body": "again: badly"}]
+    assert ["issue", "create"] in [words[:2] for words in done.told["gh"]]
+
+
+def test_inputs_of_a_start_by_hand_have_their_defaults_and_choices(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({"track.yml": _GH}, "--event", "workflow_dispatch")
+    assert done.told["comments"][0]["body"] == "again: well"
+    refused = rehearse({}, "--event", "workflow_dispatch", "--input", "how=so")
+    assert (refused.code, "is no choice for the input 'how'" in refused.errors) == (2, True)
+    refused = rehearse({}, "--event", "workflow_dispatch", "--input", "who=so")
+    assert (refused.code, "has no input 'who'" in refused.errors) == (2, True)
+    refused = rehearse({}, "--event", "schedule", "--cron", "0 0 * * *")
+    assert (refused.code, "has no schedule '0 0 * * *'" in refused.errors) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("{issues: write}", "{issues: read}"), "403: Resource not accessible"),
+        (('GH_TOKEN: "${{ github.token }}", ', ""), "set the GH_TOKEN environment variable"),
+        ((', GH_REPO: "${{ github.repository }}"', ""), "not a git repository"),
+        (("gh label create broken --force; ", ""), "could not add label"),
+        (("gh issue comment", "gh issue pin"), "does not play `gh issue pin`"),
+    ],
+)
+def test_what_gh_would_refuse_is_refused(rehearse: Callable[..., Any], change: tuple[str, str], said: str) -> None:
+    assert change[0] in _GH
+    done = rehearse({"track.yml": _GH.replace(*change)}, "--event", "schedule")
+    assert (done.code, said in done.errors) == (1, True), done.errors
+
+
+_PUSH = """
+on: push
+permissions: {}
+defaults: {run: {shell: bash}}
+jobs:
+  push:
+    runs-on: x
+    permissions: {contents: write}
+    steps:
+      - uses: actions/checkout@v7
+      - run: |
+          git config user.name a; git config user.email a@b
+          echo new >new; git add new; git commit --quiet --message new
+          git push origin HEAD:refs/heads/new
+"""
+
+
+def test_a_push_ends_in_a_bare_repository_and_is_noted(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({"push.yml": _PUSH}, "--event", "push")
+    assert (done.code, done.told["pushed"]) == (0, ["refs/heads/new"]), done.errors
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("contents: write", "contents: read"), "may not write contents: 403"),
+        (("checkout@v7", "checkout@v7\n        with: {persist-credentials: false}"), "no-credentials-to-push-to"),
+    ],
+)
+def test_a_push_without_the_right_to_is_refused(
+    rehearse: Callable[..., Any], change: tuple[str, str], said: str
+) -> None:
+    done = rehearse({"push.yml": _PUSH.replace(*change)}, "--event", "push")
+    assert (done.code, done.told["pushed"], said in done.errors) == (1, [], True), done.errors
+
+
+_SECRET = """
+on: pull_request
+defaults: {run: {shell: bash}}
+jobs:
+  use:
+    runs-on: x
+    outputs: {handed: "${{ steps.s.outputs.handed }}"}
+    steps:
+      - id: s
+        env: {KEY: "${{ secrets.THE_KEY }}"}
+        run: |
+          echo "the key is <$KEY> and $(printf %s "$KEY" | base64)"
+          if [ -n "$KEY" ]; then echo "handed=$KEY" >>"$GITHUB_OUTPUT"; else echo "handed=" >>"$GITHUB_OUTPUT"; fi
+"""
+
+
+def test_a_secret_is_handed_over_and_never_shown(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({"s.yml": _SECRET}, "--secret", "THE_KEY", "--show", extra={"THE_KEY": "s3cret-of-mine"})
+    assert "s3cret-of-mine" not in done.errors + str(done.told)
+    assert "the key is <***> and ***" in done.errors
+    (found,) = done.findings
+    assert "the output 'handed' holds a secret" in found
+
+
+def test_a_fork_gets_no_secret_and_a_token_that_only_reads(rehearse: Callable[..., Any]) -> None:
+    text = _SECRET.replace("    runs-on: x\n", "    runs-on: x\n    permissions: {contents: write, issues: write}\n")
+    done = rehearse({"s.yml": text}, "--fork", "--secret", "THE_KEY", "--show", extra={"THE_KEY": "s3cret-of-mine"})
+    assert done.code == 0
+    assert "the key is <> and" in done.errors
+    assert done.told["absent_secrets"] == ["THE_KEY"]
+    assert done.told["workflows"][0]["jobs"][0]["permissions"] == {"contents": "read", "issues": "read"}
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ('run: echo "${{ github.event.pull_request.title }}"', "was executed as a script"),
+        ("run: git switch -c ${{ github.head_ref }} || true", "was executed as a script"),
+        (
+            'env: {B: "${{ github.event.pull_request.body }}"}\n        run: echo "$B"',
+            "was obeyed as a workflow command",
+        ),
+        ("run: 'echo ::set-output name=a::b'", "obeyed no longer; write to $GITHUB_OUTPUT"),
+    ],
+)
+def test_text_of_others_that_is_executed_or_obeyed_is_found(rehearse: Callable[..., Any], step: str, said: str) -> None:
+    text = f"on: pull_request\njobs:\n  a:\n    runs-on: x\n    steps:\n      - {step}\n"
+    done = rehearse({"w.yml": text})
+    assert any(said in one for one in done.findings), done.errors
+
+
+_ACTION = """
+name: An action
+inputs: {what: {required: true}, more: {default: "${{ github.event_name }}"}}
+outputs: {said: {value: "${{ steps.say.outputs.said }}"}}
+runs:
+  using: composite
+  steps:
+    - id: say
+      shell: bash
+      env: {WHAT: "${{ inputs.what }} ${{ inputs.more }}"}
+      run: test -d "$GITHUB_ACTION_PATH"; echo "said=$WHAT" >>"$GITHUB_OUTPUT"
+"""
+_USES = """
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - uses: actions/checkout@v7
+      - {uses: ./.github/actions/say, id: one, with: {what: hello}}
+      - {uses: $/.github/actions/say, id: two, with: {what: "${{ steps.one.outputs.said }}"}}
+      - run: test "${{ steps.two.outputs.said }}" = "hello push push"
+"""
+
+
+def test_composite_actions_of_the_repository_are_run(rehearse: Callable[..., Any]) -> None:
+    files = {"w.yml": _USES, ".github/actions/say/action.yml": _ACTION}
+    assert rehearse(files, "--event", "push").code == 0
+    # Before a checkout there is no such folder; what is named by the repository itself needs none.
+    files["w.yml"] = _USES.replace("      - uses: actions/checkout@v7\n", "")
+    done = rehearse(files, "--event", "push")
+    assert "is the repository checked out before this step?" in done.why("a")
+    files["w.yml"] = files["w.yml"].replace("./.github", "$/.github")
+    assert rehearse(files, "--event", "push").code == 0
+    files["w.yml"] = _USES.replace("with: {what: hello}", "with: {when: now}")
+    found = rehearse(files, "--event", "push").findings
+    assert ["has no input 'when'" in found[0], "wants the input 'what'" in found[1]] == [True, True]
+
+
+_FIRST = """
+name: first
+on: pull_request
+permissions: {}
+jobs:
+  make:
+    runs-on: x
+    steps: [{run: echo made >made}, {uses: actions/upload-artifact@v7, with: {name: made, path: made}}]
+"""
+_SECOND = """
+name: second
+on: {workflow_run: {workflows: [first], types: [completed]}}
+permissions: {}
+jobs:
+  take:
+    if: github.event.workflow_run.conclusion == 'success' && github.event.workflow_run.event == 'pull_request'
+    runs-on: x
+    permissions: {actions: read, contents: read}
+    steps:
+      - uses: actions/checkout@v7
+        with: {ref: "${{ github.event.workflow_run.head_sha }}"}
+      - uses: actions/download-artifact@v8
+        with: {name: made, run-id: "${{ github.event.workflow_run.id }}", github-token: "${{ github.token }}"}
+      - run: test "$(cat made)" = made
+"""
+
+
+def test_a_workflow_that_follows_another_gets_its_artifacts_but_no_code_of_a_fork(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({"first.yml": _FIRST, "second.yml": _SECOND})
+    assert (done.code, done.results) == (0, {"make": "success", "take": "success"}), done.errors
+    done = rehearse({}, "--fork")
+    assert "the code of a fork" in done.why("take")
+    assert rehearse({"second.yml": _SECOND.replace("actions: read, ", "")}).why("take").endswith("by integration")
+
+
+def test_workflows_that_call_each_other_hand_inputs_secrets_and_outputs_on(rehearse: Callable[..., Any]) -> None:
+    called = """
+on:
+  workflow_call:
+    inputs: {what: {type: string, required: true}}
+    secrets: {KEY: }
+    outputs: {got: {value: "${{ jobs.in.outputs.got }}"}}
+jobs:
+  in:
+    runs-on: x
+    outputs: {got: "${{ steps.s.outputs.got }}"}
+    steps:
+      - id: s
+        env: {KEY: "${{ secrets.KEY }}", WHAT: "${{ inputs.what }}"}
+        run: echo "got=$WHAT ${#KEY}" >>$GITHUB_OUTPUT
+"""
+    caller = """
+on: push
+jobs:
+  call: {uses: ./.github/workflows/called.yml, with: {what: hello}, secrets: {KEY: "${{ secrets.MINE }}"}}
+  after: {needs: call, runs-on: x, steps: [{run: 'test "${{ needs.call.outputs.got }}" = "hello 4"'}]}
+"""
+    files = {"called.yml": called, "caller.yml": caller}
+    done = rehearse(files, "--event", "push", "--secret", "MINE", extra={"MINE": "four"})
+    assert (done.code, done.results) == (0, {"call / in": "success", "after": "success"}), done.errors
+
+
+_ONE = "on: push\njobs:\n  a:\n    runs-on: x\n"
+
+
+def test_a_time_limit_ends_a_step_with_its_children(rehearse: Callable[..., Any]) -> None:
+    text = _ONE + "    steps: [{run: 'sleep 71 & sleep 72; wait', timeout-minutes: TIME}]\n"
+    for time_, words in (("0.01", ()), ("5", ("--timeout", "0.6"))):
+        done = rehearse({"w.yml": text.replace("TIME", time_)}, "--event", "push", *words)
+        assert "its time was up" in done.why("a")
+    assert not _running("sleep 71", "sleep 72")
+
+
+def test_what_a_job_leaves_running_ends_with_it(rehearse: Callable[..., Any]) -> None:
+    text = _ONE + "    steps: [{run: 'setsid sleep 73 >/dev/null 2>&1 &'}, {run: pgrep -f 'sleep 73'}]\n"
+    assert rehearse({"w.yml": text}, "--event", "push").code == 0
+    assert not _running("sleep 73")
+
+
+def test_a_signal_ends_the_rehearsal_its_children_and_its_folder(rehearse: Callable[..., Any], tmp_path: Path) -> None:
+    text = _ONE + "    steps: [{run: 'sleep 74'}]\n"
+    rehearse({"w.yml": text}, "--event", "push", "--list")
+    words = [sys.executable, "-m", "ci.rehearsal", "--event", "push", "--project", str(tmp_path / "project")]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
+    root = Path(__file__).parents[3]
+    child = subprocess.Popen(words, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        deadline = time.monotonic() + 20
+        while not _running("sleep 74") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(20) == 143
+    finally:
+        child.kill()
+        child.communicate()
+    assert not _running("sleep 74")
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def _running(*commands: str) -> list[str]:
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line for line in listed if line.strip() in commands]

@@ -1,0 +1,84 @@
+"""Whole rehearsals of small GitLab pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+_SOUND = """
+stages: [plan, lanes, verdict]
+workflow:
+  rules:
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+      variables: {KIND: change}
+    - if: $CI_PIPELINE_SOURCE == "schedule"
+      variables: {KIND: timed}
+variables: {GREETING: hello, WHOLE: "$GREETING $KIND"}
+.base:
+  before_script: [mkdir -p out]
+plan:
+  extends: .base
+  stage: plan
+  script:
+    - test "$WHOLE" = "hello change"
+    - |
+      cat >child.yml <<'END'
+      one:
+        stage: test
+        script: ['test "$KIND" = change', 'mkdir out; echo one >out/one; echo "<testsuite/>" >out/junit.xml']
+        artifacts: {paths: [out/], reports: {junit: out/junit.xml}}
+      END
+  artifacts: {paths: [child.yml]}
+lanes:
+  stage: lanes
+  needs: [plan]
+  trigger: {include: [{artifact: child.yml, job: plan}, {local: end.yml}], strategy: depend}
+timed:
+  stage: lanes
+  rules: [{if: $KIND == "timed"}]
+  script: exit 1
+verdict:
+  stage: verdict
+  script: [!reference [.base, before_script], "true"]
+  after_script: ['test "$CI_JOB_STATUS" = success']
+"""
+_END = "verdict: {stage: .post, when: always, script: ['cat out/one']}\n"
+
+
+def test_a_pipeline_runs_with_its_child_and_hands_files_on(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({".gitlab-ci.yml": _SOUND, "ci/../end.yml": _END}, "--gitlab", "merge_request")
+    assert (done.code, done.findings) == (0, []), done.errors
+    assert done.results == {"one": "success", "verdict": "success", "plan": "success", "lanes": "success"}
+    assert [run["event"] for run in done.told["workflows"]] == ["parent_pipeline", "merge_request_event"]
+
+
+def test_the_source_chooses_the_jobs(rehearse: Callable[..., Any]) -> None:
+    files = {".gitlab-ci.yml": _SOUND.replace('"hello change"', '"hello timed"'), "ci/../end.yml": _END}
+    done = rehearse(files, "--gitlab", "schedule", "--end", "lanes=success", "--expect", "timed=failure")
+    assert (done.code, done.results["timed"], done.results["verdict"]) == (0, "failure", "skipped")
+    done = rehearse({}, "--gitlab", "web")
+    assert (done.code, done.results) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("needs: [plan]", "needs: [timed]"), "'timed', and it is left out"),
+        (("extends: .base", "extends: .bass"), "there is no such job"),
+        (("paths: [child.yml]", "paths: [children.yml]"), "no file matches 'children.yml'"),
+        (("junit: out/junit.xml", "junit: out/*.junit"), "reports: junit: no file matches"),
+        (("stage: verdict\n", "stage: verdicts\n"), "there is no stage 'verdicts'"),
+        (("{local: end.yml}", "{local: ends.yml}"), "there is no ends.yml"),
+        (("!reference [.base, before_script]", "!reference [.base, beforescript]"), "there is no 'beforescript'"),
+        (("trigger: {include", "variables: {KIND: $KIND}\n  trigger: {include"), "the variable KIND names itself"),
+        (("mkdir out; echo one", "false; echo one"), "the child pipeline ended with failure"),
+    ],
+)
+def test_a_mistake_in_a_pipeline_is_found(rehearse: Callable[..., Any], change: tuple[str, str], said: str) -> None:
+    assert change[0] in _SOUND
+    files = {".gitlab-ci.yml": _SOUND.replace(*change, 1), "ci/../end.yml": _END}
+    done = rehearse(files, "--gitlab", "merge_request")
+    assert done.code == 1
+    assert any(said in one for one in [*done.findings, *done.told["not_as_expected"]]), done.errors
