@@ -9,18 +9,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stackproof import catalog, options, plan
+from stackproof import catalog, options, plan, plan_text
 from stackproof.checks import benchmark, claims, typecheck
 from stackproof.checks import recordings as recordings_check
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import digests, git, jsonfile, manifest, recordings
 from stackproof.evidence import steps as step_times
 from stackproof.lanes.records import Check
+from stackproof.measure import begin
 from stackproof.plan import RUNS, Plan
 from stackproof.recorder import redact
 from stackproof.recorder.mode import Mode
+from stackproof.run import beside, run_folder
 from stackproof.run import orchestrate as run
-from stackproof.run import run_folder
 from stackproof.run.interrupts import Interrupts, Thrown
 from stackproof.run.steps import Steps, Telling, last
 from stackproof.verdict import accepted, freshness, summary
@@ -33,7 +34,8 @@ _SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parts:
     """rules: what the checks ask for; None where there is neither a policy nor a check. plans: one for each suite and
-    setup, all of them into the folder of `run_id`. kind: what `plan.json` calls the whole.
+    setup, all of them into the folder of `run_id`. kind: what `plan.json` calls the whole. at_once: cells that may run
+    side by side, where none of them records; checks never do.
     """
 
     project: Path
@@ -42,6 +44,7 @@ class Parts:
     plans: tuple[Plan, ...]
     checks: tuple[Check, ...]
     kind: str
+    at_once: int = 1
 
     @property
     def run_dir(self) -> Path:
@@ -122,9 +125,11 @@ def steps_of(parts: Parts) -> Steps:
 
 def code_of(interrupts: Interrupts) -> ExitCode | None:
     """The exit code of the first signal, None where there was none."""
-    if interrupts.first is None:
-        return None
-    return ExitCode.SIGINT if interrupts.first is signal.SIGINT else ExitCode.SIGTERM
+    return None if interrupts.first is None else _code(interrupts.first)
+
+
+def _code(signum: signal.Signals) -> ExitCode:
+    return ExitCode.SIGINT if signum is signal.SIGINT else ExitCode.SIGTERM
 
 
 def secrets_of(rules: Policy, project: Path, environ: Mapping[str, str]) -> dict[str, str]:
@@ -141,6 +146,8 @@ def secrets_of_setups(setups: set[str], project: Path, environ: Mapping[str, str
 
 def _cells(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: dict[str, ExitCode]) -> ExitCode | None:
     """Run every cell; the signal that ended it, None when none did."""
+    if parts.at_once > 1 and all(_may_share(each) for each in parts.plans):
+        return _beside(parts, environ, telling, codes)
     planned: list[Any] = []
     for each in parts.plans:
         outcome = run.execute(each, console=telling.console, environ=environ, keep_going=True, steps=telling.steps)
@@ -148,9 +155,30 @@ def _cells(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: di
         planned += (jsonfile.read(parts.run_dir / "plan.json") or {}).get("cells", [])
         if outcome.exit_code in _SIGNALS:
             return outcome.exit_code
-    content = {"schema": 1, "kind": parts.kind, "run_id": parts.run_id, "cells": planned}
-    jsonfile.write(parts.run_dir / "plan.json", content)
+    _write_plan(parts, planned)
     return None
+
+
+def _beside(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: dict[str, ExitCode]) -> ExitCode | None:
+    """The same, with several cells at a time."""
+    if not parts.plans:
+        return None
+    _write_plan(parts, plan_text.cells(*parts.plans))
+    ended = beside.execute(
+        parts.plans, at_once=parts.at_once, console=telling.console, environ=environ, steps=telling.steps
+    )
+    codes |= {each.cell.id: each.exit_code for each in ended.outcomes}
+    return None if ended.signal is None else _code(ended.signal)
+
+
+def _may_share(plan: Plan) -> bool:
+    """Whether the cells of a plan change nothing that others read: recordings, or numbers of covered lines."""
+    return plan.options.mode is Mode.REPLAY and not begin.wanted(plan.options)
+
+
+def _write_plan(parts: Parts, cells: Sequence[object]) -> None:
+    content = {"schema": 1, "kind": parts.kind, "run_id": parts.run_id, "cells": cells}
+    jsonfile.write(parts.run_dir / "plan.json", content)
 
 
 def _checks(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: dict[str, ExitCode]) -> ExitCode | None:

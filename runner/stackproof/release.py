@@ -24,32 +24,57 @@ from stackproof.verdict import compared, github, policy, publish, render, termin
 from stackproof.verdict.records import Verdict
 from stackproof.verdict.weigh import weigh
 
-CLAIM = "--claim"
+CLAIM, AT_ONCE = "--claim", "--cells-at-once"
 
 
 def main(project: Path, argv: Sequence[str]) -> int:
-    """The command: `verify-release [--json]`, or `verify-release --claim NAME…`, which runs those alone."""
+    """The command: `verify-release [--json] [--cells-at-once N]`, or `--claim NAME…`, which runs those alone."""
     if argv and argv[0] == CLAIM:
         names = [argument for argument in argv if argument != CLAIM]
         return claims.run(project, names, environ=os.environ)
-    if unknown := [argument for argument in argv if argument != "--json"]:
-        raise UsageError(
-            f"stackproof verify-release does not know {unknown[0]!r}", hint=f"it takes --json, or {CLAIM} NAME"
-        )
-    return verify(project, environ=os.environ, today=datetime.now(UTC).date(), as_json="--json" in argv)
+    as_json, at_once = _asked(argv)
+    return verify(project, environ=os.environ, today=datetime.now(UTC).date(), as_json=as_json, at_once=at_once)
 
 
-def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: bool = False) -> int:
+def _asked(argv: Sequence[str]) -> tuple[bool, int]:
+    """Whether JSON is wanted, and how many cells at a time; UsageError for anything else."""
+    words, as_json, at_once = list(argv), False, 1
+    while words:
+        word, equals, value = words.pop(0).partition("=")
+        if word == "--json" and not equals:
+            as_json = True
+        elif word == AT_ONCE:
+            number = value if equals else next(iter(words), "")
+            del words[: 0 if equals else 1]
+            if not (number.isascii() and number.isdigit() and int(number)):
+                raise UsageError(f"{AT_ONCE}: {number!r} is no number of cells", hint="2, on two cores")
+            at_once = int(number)
+        else:
+            raise UsageError(
+                f"stackproof verify-release does not know {word!r}",
+                hint=f"it takes --json, {AT_ONCE} N, or {CLAIM} NAME",
+            )
+    return as_json, at_once
+
+
+def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: bool = False, at_once: int = 1) -> int:
     """Run cells, types and benchmarks into one run folder, weigh it, print and write the verdict; its exit code.
 
-    UsageError when the policy, or something that it names, does not exist: then nothing is run. An interrupted run
-    leaves a verdict over what there is, and ends with the code of the signal.
+    at_once: cells that run side by side; checks never do. UsageError when the policy, or something that it names, does
+    not exist: then nothing is run. An interrupted run leaves a verdict over what there is, and ends with the code of
+    the signal.
     """
     rules = policy.load(project)
     run_id = new_run_id(project)
     planned = parts.plans(rules.cells, project, run_id, environ)
     whole = Parts(
-        project=project, run_id=run_id, rules=rules, plans=planned, checks=covered.asked(rules), kind="release"
+        project=project,
+        run_id=run_id,
+        rules=rules,
+        plans=planned,
+        checks=covered.asked(rules),
+        kind="release",
+        at_once=at_once,
     )
     # With --json nothing but the verdict is printed.
     shown = Console(quiet=True) if as_json else console.make(sys.stdout, environ)

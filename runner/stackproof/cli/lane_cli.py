@@ -100,8 +100,15 @@ def show(around: Surroundings, name: str, as_json: bool) -> int:
 @lane.command("run")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print lane.json and nothing else.")
+@click.option(
+    "--cells-at-once",
+    "at_once",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Cells that run side by side, unless they record (default: as the lane says, else 1).",
+)
 @click.pass_obj
-def run(around: Surroundings, name: str, as_json: bool) -> int:
+def run(around: Surroundings, name: str, as_json: bool, at_once: int | None) -> int:
     """Run one lane here: everything of it into one run folder, with the evidence that the verdict takes from it.
 
     The exit code is the worst one of what it ran. `stackproof verdict RUN…` weighs the folders of several lanes as one.
@@ -117,6 +124,7 @@ def run(around: Surroundings, name: str, as_json: bool) -> int:
             today=datetime.now(UTC).date(),
             again=f"{again(around.project)} {name}",
             as_json=as_json,
+            at_once=at_once,
         )
     )
 

@@ -21,6 +21,7 @@ VERSION = 1
 KEYS = (
     "description", "triggers", "cells", "checks", "smoke", "record", "secrets", "variables", "env", "environment",
     "label", "schedule", "needs", "timeout",
+    "cells_at_once",
 )  # fmt: skip
 # As part of artifact names, of job ids and of folders.
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -76,6 +77,7 @@ def _lane(name: str, section: Section, things: Catalog, rules: Policy | None, li
         node=_NODE in needs,
         python=_python(section, needs),
         timeout=section.integer("timeout", minimum=1) or 30,
+        cells_at_once=section.integer("cells_at_once", minimum=1) or 1,
         line=line,
     )
 

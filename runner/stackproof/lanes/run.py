@@ -32,7 +32,8 @@ from stackproof.verdict.records import Verdict
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """A lane that is to be run. again: the command that does it. environ: the caller's, which wins over the lane's."""
+    """A lane that is to be run. again: the command that does it. environ: the caller's, which wins over the lane's.
+    at_once: cells that run side by side, None: as the lane says."""
 
     lane: Lane
     project: Path
@@ -40,6 +41,7 @@ class Asked:
     today: date
     again: str
     as_json: bool = False
+    at_once: int | None = None
 
     @property
     def variables(self) -> dict[str, str]:
@@ -85,6 +87,7 @@ def _parts(asked: Asked) -> int:
         plans=plans(lane, project, run_id, environ),
         checks=checks,
         kind="lane",
+        at_once=asked.at_once or lane.cells_at_once,
     )
     shown = Console(quiet=True) if asked.as_json else console.make(sys.stdout, environ)
     say = (lambda _: None) if asked.as_json else console.out

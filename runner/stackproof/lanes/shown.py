@@ -52,6 +52,8 @@ def lines(lane: Lane, again: str) -> Iterator[str]:
         yield f"  real calls   {', '.join(smoke.setups)}{instead}"
         yield f"  budget       {most.max_requests} requests, {most.max_tokens} tokens, {most.max_seconds:g} s"
         yield f"  unasked      {'is a failure' if smoke.require else 'is skipped'}"
+    if lane.cells_at_once > 1:
+        yield f"  at once      {counted(lane.cells_at_once, 'cell')}"
     yield f"  by hand      {again} {lane.name}"
 
 
@@ -93,6 +95,7 @@ def facts(lane: Lane) -> dict[str, Any]:
         "schedule": lane.schedule,
         "needs": list(lane.needs),
         "timeout": lane.timeout,
+        "cells_at_once": lane.cells_at_once,
     }
 
 

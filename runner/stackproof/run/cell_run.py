@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from stackproof.run.screen import Screen
 from stackproof.stack import interpreter, lifetime, start
 from stackproof.stack.process import last_lines, tail
 
-_STEP = 0.05
+STEP = 0.05  # seconds between two looks at a cell
 # pytest's own deadline, SIGTERM and SIGKILL for pytest, stack and service, and some air.
 _STOP_WITHIN = suite.STOP_WITHIN + 4 * lifetime.GRACE + 10.0
 
@@ -71,10 +71,24 @@ class CellRun:
 
     def run(self) -> CellOutcome:
         """Run it to its end, whatever that is; only the main thread may, or the kernel would end it with its thread."""
+        steps = self.steps()
+        while True:
+            try:
+                next(steps)
+            except StopIteration as ended:
+                outcome: CellOutcome = ended.value
+                return outcome
+            time.sleep(STEP)
+
+    def steps(self) -> Generator[None, None, CellOutcome]:
+        """The same in steps, for who runs several side by side: to be asked for the next one every STEP seconds.
+
+        Closed before its end, it tears the cell down as for a SIGTERM, and waits for that.
+        """
         began = time.monotonic()
         self._dir.mkdir(parents=True, exist_ok=True)
         try:
-            self._await(cell_file.write(self._dir, self._order()))
+            yield from self._await(cell_file.write(self._dir, self._order()))
         except StackproofError as error:
             # Before its process was there: nothing of it has run.
             jsonfile.write(self._dir / "outcome.json", {"error": start.error_facts(error)})
@@ -138,7 +152,7 @@ class CellRun:
             python=python,
         )
 
-    def _await(self, extra: Mapping[str, str]) -> None:
+    def _await(self, extra: Mapping[str, str]) -> Generator[None, None, None]:
         """Start the process of the cell, show what it does, hand signals on, and see it to its end."""
         # A cell with containers talks to their engine: it shuts off only its tests, by itself.
         prefix = () if self._cell.mode.in_containers else self._seal.prefix
@@ -165,7 +179,7 @@ class CellRun:
                     self._pass_on(process)
                 if killed_at is not None and time.monotonic() > killed_at:
                     process.kill()
-                time.sleep(_STEP)
+                yield
             self._look()
         finally:
             if output is not None:

@@ -33,7 +33,8 @@ _LINES_OF_A_FAILURE = 60
 class Screen:
     """Prints a run to `console`; `live` is whether a bar that redraws itself can be used.
 
-    steps: of what the cells are a part of; each cell is a step then.
+    steps: of what the cells are a part of; each cell is a step then. prefix: of each line, where cells run
+    side by side.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class Screen:
         live: bool,
         clock: Callable[[], float] = time.monotonic,
         steps: Steps | None = None,
+        prefix: str = "",
     ) -> None:
         self._steps = steps
+        self._prefix = prefix
         self._console = console
         self._live = live
         self._clock = clock
@@ -57,7 +60,7 @@ class Screen:
 
     def line(self, text: str = "") -> None:
         """One line as it is: nothing in it is taken for markup, and nothing is wrapped."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True, emoji=False)
+        self._console.print(f"{self._prefix}{text}", markup=False, highlight=False, soft_wrap=True, emoji=False)
 
     def step(self, cell: Cell) -> None:
         """A cell is next: a line where it is one step of many, nothing where it is all there is."""

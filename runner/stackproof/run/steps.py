@@ -31,7 +31,7 @@ class Steps:
     took: dict[str, float] = field(default_factory=dict)
     _number: int = 0
     _first: float | None = None
-    _running: tuple[str, float] | None = None
+    _running: dict[str, float] = field(default_factory=dict)
 
     @property
     def place(self) -> str:
@@ -41,20 +41,28 @@ class Steps:
     def begin(self, name: str) -> str:
         """The next step starts, which ends the one before; the line that says so."""
         self.end()
+        return self.open(name, left=True)
+
+    def open(self, name: str, *, left: bool = False) -> str:
+        """The next step starts beside those that run; the line that says so. left: say how much there is to go."""
         now = self.clock()
         self._first = now if self._first is None else self._first
         self._number += 1
-        self._running = (name, now)
+        self._running[name] = now
         so_far = f"{_whole(now - self._first)} so far" if self._number > 1 else ""
-        told = ", ".join(filter(None, (so_far, self._left())))
+        told = ", ".join(filter(None, (so_far, self._left() if left else "")))
         return f"{self.place} {name}" + (f"   {told}" if told else "")
 
-    def end(self) -> None:
-        """The step that runs is over; nothing happens where none does."""
-        if self._running is not None:
-            name, since = self._running
+    def close(self, name: str) -> None:
+        """One step is over; nothing happens where it does not run."""
+        since = self._running.pop(name, None)
+        if since is not None:
             self.took[name] = self.took.get(name, 0.0) + self.clock() - since
-            self._running = None
+
+    def end(self) -> None:
+        """Every step that runs is over; nothing happens where none does."""
+        for name in tuple(self._running):
+            self.close(name)
 
     def _left(self) -> str:
         """What the steps from here on took the last time; nothing where one of them is new."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,11 @@ lanes:
     description: as a server
     triggers: [pull_request]
     cells: {release: {stacks: ["server:*"]}}
+  both:
+    description: every cell, side by side
+    triggers: [workflow_dispatch]
+    cells: {release: {}}
+    cells_at_once: 2
   checks:
     description: beside the cells
     triggers: [pull_request]
@@ -109,6 +115,30 @@ def test_a_lane_leaves_its_part_of_the_verdict_and_one_report(laned: Release, ru
     assert json.loads((runs["checks"] / "plan.json").read_text())["kind"] == "lane"
 
 
+def test_cells_side_by_side_leave_what_they_leave_one_after_another(laned: Release, runs: dict[str, Path]) -> None:
+    done = laned.command(*LANE, "both", CI="true")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\n[1/2] desk × local × library:desk\n" in done.stdout
+    # Each line says of which cell it is.
+    for place, stack in ((1, "library"), (2, "server")):
+        assert re.search(rf"^\[{place}/2\] PASS  desk × local × {stack}:desk in ", done.stdout, re.MULTILINE)
+    spans = []
+    for folder in (laned.run / "cells").iterdir():
+        outcome = json.loads((folder / "outcome.json").read_text())
+        spans.append((outcome["started"], outcome["stopped"]))
+    (first, second) = sorted(spans)
+    assert second[0] < first[1]
+    assert weighed(laned, laned.run, runs["checks"]).code == 0
+    plan = json.loads((laned.run / "plan.json").read_text())
+    assert [cell["id"] for cell in plan["cells"]] == ["desk-local-library-desk", "desk-local-server-desk"]
+
+
+def test_a_release_may_run_its_cells_side_by_side_too(laned: Release) -> None:
+    done = laned.command("-m", "stackproof", "verify-release", "--cells-at-once=2", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["verdict"] == "PASS"
+
+
 @pytest.fixture(name="broken")
 def _broken(laned: Release, release: Release) -> Release:
     """A copy of the project with lanes, for a fault to be put into."""
@@ -182,18 +212,20 @@ def test_a_lane_that_records_leaves_what_is_there_as_it_is_under_ci_too(laned: R
     assert changed.stdout == ""
 
 
-def test_a_signal_ends_a_lane_with_its_code_and_whole_evidence(broken: Release) -> None:
+@pytest.mark.parametrize(("lane", "cells"), [("inside", 1), ("both", 2)])
+def test_a_signal_ends_a_lane_with_its_code_and_whole_evidence(broken: Release, lane: str, cells: int) -> None:
     broken.write(
         "tests/integration/desk/test_desk.py",
-        "import pathlib, time\n\n\ndef test_slow():\n    pathlib.Path('begun').touch()\n    time.sleep(120)\n",
+        "import os, pathlib, time\n\n\ndef test_slow():\n    pathlib.Path(f'begun-{os.getpid()}').touch()\n"
+        "    time.sleep(120)\n",
     )
-    broken.write(".gitignore", ".stackproof/\n__pycache__/\nbegun\n")
+    broken.write(".gitignore", ".stackproof/\n__pycache__/\nbegun-*\n")
     process = subprocess.Popen(
-        [sys.executable, *LANE, "inside"], cwd=broken.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, *LANE, lane], cwd=broken.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
-        deadline = time.monotonic() + 60
-        while not (broken.root / "begun").exists() and time.monotonic() < deadline:
+        deadline = time.monotonic() + 100
+        while len(list(broken.root.glob("begun-*"))) < cells and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=60)
@@ -202,6 +234,17 @@ def test_a_signal_ends_a_lane_with_its_code_and_whole_evidence(broken: Release) 
         process.wait(timeout=10)
     assert process.returncode == 130, said
     told = json.loads((broken.run / "lane.json").read_text())
-    assert told["exit_code"] == 130
-    assert "again: stackproof lane run inside" in said
-    assert "NOT PROVEN" in said or "FAIL" in said
+    assert (told["exit_code"], list(told["codes"].values())) == (130, [130] * cells)
+    assert said.count("SIGINT: the tests stop and everything is torn down; once more stops at once") == cells
+    assert f"stackproof lane run {lane}" in said
+    # Of the tests that are expected, none ran.
+    assert f"LANE {lane}  FAIL" in said
+    # Nothing of it runs on.
+    assert not [path for path in Path("/proc").glob("[0-9]*/cwd") if _points_below(path, broken.root)]
+
+
+def _points_below(path: Path, folder: Path) -> bool:
+    try:
+        return path.readlink().is_relative_to(folder)
+    except OSError:
+        return False
