@@ -13,6 +13,7 @@ import pytest
 
 from stackproof.evidence import jsonfile
 from stackproof.plugin.scopes import ScopeTracker
+from stackproof.recorder import install
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.budget import FACTS
 
@@ -39,7 +40,9 @@ class Spending:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Before any fixture is set up for it."""
+        """Before any fixture is set up for it; nothing for a test that is not the suite's."""
+        if install.active() is None:
+            return
         self._stopped.discard(item.nodeid)
         self._brain.budget.begin()
         if (why := self._brain.budget.ended(before_test=True)) is not None:

@@ -2,8 +2,9 @@
 
 `budget` is one line of JSON of a fixed length, read and written again under a lock that the kernel gives back when its
 holder dies. A request is taken out before it is sent, so the one beyond the limit never leaves, whichever process it
-comes from. Tokens are known only afterwards, and the call after the one that went over is refused. They are appended
-to `spent.jsonl` without any lock: the garbage collector ends a forgotten stream in the middle of anything.
+comes from. Tokens are known only afterwards, and the call after the one that went over is refused. What is spent stands
+in `spent.jsonl`; tokens are appended to it without any lock, since the garbage collector ends a forgotten stream in the
+middle of anything.
 """
 
 from __future__ import annotations
@@ -77,12 +78,13 @@ class Budget:
             if account["ended_by"] is not None:
                 account["refused"] += 1
                 return self._told(account)
-            account["requests"] += 1
+            self._ledger.note(_SPENT, {"request": 1})
             return None
 
     def add(self, tokens: Tokens | None) -> None:
         """What an answer has used; None where it should have said so and did not."""
-        self._ledger.note(_SPENT, {} if tokens is None else {"input": tokens.input, "output": tokens.output})
+        told = {"unknown": 1} if tokens is None else {"input": tokens.input, "output": tokens.output}
+        self._ledger.note(_SPENT, told)
 
     def ended(self, *, before_test: bool = False) -> str | None:
         """Why nothing more goes out; None while something may, or nothing was refused yet.
@@ -161,6 +163,7 @@ class Budget:
     def _read_on(self, account: dict[str, Any]) -> None:
         entries, account["read"] = self._ledger.read(_SPENT, account["read"])
         for entry in entries:
-            account["unknown"] += "input" not in entry
+            account["requests"] += entry.get("request", 0)
+            account["unknown"] += entry.get("unknown", 0)
             account["input"] += entry.get("input", 0)
             account["output"] += entry.get("output", 0)

@@ -40,6 +40,7 @@ _HEADS = {
     "recorded": "recorded",
     "observed": "observed",
     "missed": "refused",
+    "budget": "refused",
     "dropped": "answer not kept",
 }
 Pairs = Iterable[tuple[str, str]]
@@ -80,7 +81,7 @@ class Trace:
         why = entry.get("reason") or entry.get("fault")
         reason = f" ({why})" if why else ""
         head = f"{_HEADS.get(kind, kind)}{reason}: {_asked(call, ordinal)}{late}"
-        if kind in ("recorded", "observed", "dropped"):
+        if kind in ("recorded", "observed", "dropped", "budget"):
             where = [("staged at", file)] if file else []
             self._tell(head, [*_whose(call.scope), ("file", call.identity.file_name(ordinal)), *where])
             return

@@ -78,7 +78,10 @@ def is_retried(response: Response) -> bool:
 
 
 def costs_tokens(call: Call, response: Response) -> bool:
-    """Whether the answer should say what it has used: a provider has worked, and was not asked for a list."""
+    """Whether the answer says, or should, what was used for it.
+
+    One that is only fetched, such as a response by its id, says it again and has cost nothing.
+    """
     status = response["status"]
     return call.form["method"] == "POST" and status is not None and status < 300
 

@@ -77,11 +77,11 @@ class Sending:
                     "seconds": round(time.monotonic() - started, 3),
                     **({"retry": True} if retry else {}),
                 }
-                tokens = take.usage.tokens
-                if tokens is not None:
-                    facts["tokens"] = {"input": tokens.input, "output": tokens.output}
-                if tokens is not None or costs_tokens(call, response):
+                if costs_tokens(call, response):
+                    tokens = take.usage.tokens
                     self._brain.budget.add(tokens)
+                    if tokens is not None:
+                        facts["tokens"] = {"input": tokens.input, "output": tokens.output}
                 writing.write(self._brain, call, ordinal, response, ids=take.ids, facts=facts)
             finally:
                 self._open.pop(take, None)

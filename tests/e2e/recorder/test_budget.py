@@ -193,3 +193,13 @@ def test_it(ask):
     assert ended.has("provider calls: 3 observed, 0 missed, 2 retries")
     lines = map(json.loads, (cell(project) / "calls.jsonl").read_text().splitlines())
     assert [line.get("retry", False) for line in lines] == [False, True, True]
+
+
+def test_tests_of_others_in_the_same_session_go_on(project: Project, probe: Probe) -> None:
+    project.test(_TESTS)
+    other = project.root / "tests/unit/test_zoo.py"
+    other.parent.mkdir()
+    other.write_text("def test_something_else(): pass\n")
+    ended = project.pytest("verify", "tests", STACKPROOF_MAX_REQUESTS="2")
+    assert ended.code == 7
+    assert ended.counts == "3 passed, 4 skipped"

@@ -171,6 +171,13 @@ def test_an_answer_that_does_not_say_is_counted_as_unknown(bench: Any) -> None:
     assert brain.budget.facts()["tokens"] == [0, 10]
 
 
+def test_an_answer_that_is_only_fetched_again_costs_nothing(bench: Any) -> None:
+    brain = bench.brain(Mode.VERIFY, max_tokens=10)
+    bench.play(bench.ask(brain, bench.request(path="/responses/resp_1")), USED)
+    assert brain.budget.facts()["tokens"] == [0, 10]
+    assert brain.budget.facts()["unknown"] == 0
+
+
 def test_a_stream_counts_when_its_caller_has_it(bench: Any) -> None:
     brain = bench.brain(Mode.VERIFY, max_tokens=10)
     raw = b'data: {"usage":{"prompt_tokens":6,"completion_tokens":4}}\n\ndata: [DONE]\n\n'
@@ -263,5 +270,6 @@ def test_what_was_used_to_the_last_has_not_ended_the_run(tmp_path: Path) -> None
 def test_the_account_is_one_readable_line(tmp_path: Path) -> None:
     spent = Budget(Limits(requests=1), Ledger(str(tmp_path)))
     spent.spend()
+    spent.facts()
     (line,) = (tmp_path / "budget").read_text().splitlines()
     assert json.loads(line)["requests"] == 1
