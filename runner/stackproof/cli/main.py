@@ -189,8 +189,9 @@ _passing_on(
     "main",
     "Run all that the policy lists and give one verdict.\n\n"
     "The policy is ci/release.yaml. The command ends with 0 for PASS, 1 for FAIL and 7 for NOT PROVEN.\n\n"
-    "--json: print the verdict as JSON and nothing else. --claim NAME: run the tests of these claims alone.",
-    takes="[--json | --claim NAME…]",
+    "--json: print the verdict as JSON and nothing else. --cells-at-once N: run so many cells side by side. "
+    "--claim NAME: run the tests of these claims alone.",
+    takes="[--json] [--cells-at-once N] | --claim NAME…",
 )
 
 
