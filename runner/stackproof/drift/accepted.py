@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackproof.drift.answer import Answer
-from stackproof.drift.jsonshape import Shape
+from stackproof.drift.jsonshape import Shape, Sort
 from stackproof.drift.streamshape import StreamShape
 
 
@@ -19,7 +19,7 @@ class Known:
 
     parent: str
     name: str
-    is_item: bool
+    sort: Sort
     answers: int = 0
     everywhere: int = 0
     repeated: bool = False
@@ -46,7 +46,7 @@ class KnownShape:
                 self.parents[path] = self.parents.get(path, 0) + 1
             known = self.places.get(path)
             if known is None:
-                known = Known(parent=place.parent, name=place.name, is_item=place.is_item)
+                known = Known(parent=place.parent, name=place.name, sort=place.sort)
                 self.places[path] = known
             parent = shape.places.get(place.parent)
             known.answers += 1

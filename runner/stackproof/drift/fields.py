@@ -8,7 +8,7 @@ from dataclasses import replace
 from stackproof.drift import nature
 from stackproof.drift.accepted import Known, KnownShape
 from stackproof.drift.finding import Finding, Kind, Severity, example
-from stackproof.drift.jsonshape import Place, Shape
+from stackproof.drift.jsonshape import Place, Shape, Sort
 
 _VARYING = nature.SAID | nature.PASSING
 
@@ -37,7 +37,7 @@ def _findings(known: KnownShape, shape: Shape, event: str, complete: bool) -> It
     if known.clipped or shape.clipped:
         return
     for path, before in known.places.items():
-        if before.is_item or not known.always(before):
+        if before.sort is not Sort.FIELD or not known.always(before):
             continue
         parent = shape.places.get(before.parent)
         if parent is None or not parent.objects or parent.is_map or known.places[before.parent].is_map:
@@ -57,10 +57,9 @@ def _is_owed(known: KnownShape, before: Known) -> bool:
 
 def _new(known: KnownShape, shape: Shape, path: str, place: Place, event: str) -> Iterator[Finding]:
     parent = known.places.get(place.parent)
-    is_kind = path.endswith("]") and not path.endswith("[]")
-    if parent is None or is_kind or known.clipped or parent.is_map or shape.places[place.parent].is_map:
+    if parent is None or place.sort is Sort.KIND or known.clipped or parent.is_map or shape.places[place.parent].is_map:
         return  # its parent is new already, or its object is of a kind that is told as a value
-    if place.is_item:
+    if place.sort is Sort.ITEM:
         # Items where arrays were always empty: nothing was known of them.
         if path.endswith("[]") and parent.name not in _VARYING:
             yield _finding(Kind.NEW_FIELD, Severity.NOTE, event, path, place)
@@ -72,7 +71,7 @@ def _new(known: KnownShape, shape: Shape, path: str, place: Place, event: str) -
 
 def _lost_its_kind(known: KnownShape, path: str) -> bool:
     """Whether objects there always named their type: one that does not lacks that, and all else follows from it."""
-    fields = {each.name for each in known.places.values() if each.parent == path and not each.is_item}
+    fields = {each.name for each in known.places.values() if each.parent == path and each.sort is Sort.FIELD}
     return fields == {"type"} and any(each.startswith(f"{path.removesuffix('[]')}[type=") for each in known.places)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any
 
 from stackproof.drift import nature
@@ -19,6 +20,14 @@ _PLACES = 4_000
 _KIND = re.compile(r"[\w.:/-]{1,60}")
 _PLAIN = re.compile(r"[A-Za-z_$][\w$-]*:?")
 _SCALARS = {str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+
+
+class Sort(Enum):
+    """What a path leads to: a field of an object, any item of an array or a map, an object that names its kind."""
+
+    FIELD = auto()
+    ITEM = auto()
+    KIND = auto()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,7 +46,7 @@ class Place:
     values: set[str] = field(default_factory=set)
     filled: bool = False
     is_map: bool = False
-    is_item: bool = False
+    sort: Sort = Sort.FIELD
     example: Any = None
 
     def note(self, value: Any) -> None:
@@ -59,19 +68,19 @@ class Shape:
 
     def take(self, value: Any) -> None:
         """Add one value: an answer, or an event of a stream."""
-        self._take(value, "", "", "", 0)
+        self._take(value, "", "", "", 0, sort=Sort.FIELD)
 
-    def _place(self, path: str, parent: str, name: str, *, is_item: bool = False) -> Place | None:
+    def _place(self, path: str, parent: str, name: str, sort: Sort) -> Place | None:
         place = self.places.get(path)
         if place is None:
             if len(self.places) >= _PLACES:
                 self.clipped = True
                 return None
-            place = self.places[path] = Place(parent=parent, name=name, is_item=is_item)
+            place = self.places[path] = Place(parent=parent, name=name, sort=sort)
         return place
 
-    def _take(self, value: Any, path: str, parent: str, name: str, depth: int, *, is_item: bool = False) -> None:
-        place = self._place(path, parent, name, is_item=is_item)
+    def _take(self, value: Any, path: str, parent: str, name: str, depth: int, *, sort: Sort) -> None:
+        place = self._place(path, parent, name, sort)
         if place is None:
             return
         place.note(value)
@@ -81,35 +90,37 @@ class Shape:
             self._object(place, value, path, depth)
         elif isinstance(value, list):
             for item in value if len(value) <= _ITEMS else value[: _ITEMS - 56] + value[-56:]:
-                below = self._by_kind(f"{path}[]", path, "", item, is_item=True)
-                self._take(item, below, path, name if name in nature.VECTORS else "", depth + 1, is_item=True)
+                below, kind = self._by_kind(f"{path}[]", path, "", item, Sort.ITEM)
+                self._take(item, below, path, name if name in nature.VECTORS else "", depth + 1, sort=kind)
 
     def _object(self, place: Place, value: dict[str, Any], path: str, depth: int) -> None:
         place.objects += 1
-        place.is_map = place.is_map or len(value) > _KEYS or any(map(nature.is_made_up, value))
+        made_up = sum(map(nature.is_made_up, value))
+        place.is_map = place.is_map or len(value) > _KEYS or 2 * made_up > len(value)
         for key, item in value.items():
-            name = "" if place.is_map else key
-            below = f"{path}{{}}" if place.is_map else _below(path, key)
+            is_field = not place.is_map and not nature.is_made_up(key)
+            name, sort = (key, Sort.FIELD) if is_field else ("", Sort.ITEM)
+            below = _below(path, key) if is_field else f"{path}{{}}"
             if name not in nature.OPAQUE:
-                below = self._by_kind(below, path, name, item, is_item=place.is_map)
-            self._take(item, below, path, name, depth + 1, is_item=place.is_map or "[type=" in below[len(path) :])
+                below, sort = self._by_kind(below, path, name, item, sort)
+            self._take(item, below, path, name, depth + 1, sort=sort)
 
-    def _by_kind(self, path: str, parent: str, name: str, item: Any, *, is_item: bool) -> str:
+    def _by_kind(self, path: str, parent: str, name: str, item: Any, sort: Sort) -> tuple[str, Sort]:
         """The path of an object of its kind, where it names one; then what is at the path itself is noted too."""
         kind = item.get("type") if isinstance(item, dict) else None
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-            return path
-        whole = self._place(path, parent, name, is_item=is_item)
-        kinds = self._place(_below(path, "type"), path, "type")
+            return path, sort
+        whole = self._place(path, parent, name, sort)
+        kinds = self._place(_below(path, "type"), path, "type", Sort.FIELD)
         if whole is not None and kinds is not None:
             whole.note(item)
             whole.objects += 1
             kinds.note(kind)
-        return f"{path.removesuffix('[]')}[type={kind}]"
+        return f"{path.removesuffix('[]')}[type={kind}]", Sort.KIND
 
 
 def _below(path: str, key: str) -> str:
-    if key != "{}" and not _PLAIN.fullmatch(key):
+    if not _PLAIN.fullmatch(key):
         return f"{path}[{key!r}]"
     return f"{path}.{key}" if path else key
 

@@ -119,6 +119,16 @@ def test_keys_that_are_made_up_are_no_fields(make: type[Makers]) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["a b", "<b>`x`", "a.b", "x]", "web_20250305", "", "type=x]"])
+def test_a_field_of_any_name_is_found_and_hides_no_other(make: type[Makers], name: str) -> None:
+    recorded = make.whole(make.chat())
+    found = make.compare(recorded, make.whole(make.chat() | {name: 1}))
+    assert [str(each.kind) for each in found] == ([] if name in ("a b", "web_20250305") else ["new-field"])
+    body = make.chat() | {name: 1}
+    del body["usage"]
+    assert ("breaking", "gone-field", "usage") in make.told(make.compare(recorded, make.whole(body)))
+
+
 def test_an_object_of_very_many_keys_is_a_map(make: type[Makers]) -> None:
     one = {"words": {f"w{chr(97 + i % 26)}{chr(97 + i // 26)}": 1 for i in range(80)}}
     other = {"words": {f"x{chr(97 + i % 26)}{chr(97 + i // 26)}": 1 for i in range(90)}}
