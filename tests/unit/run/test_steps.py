@@ -106,3 +106,17 @@ def test_a_check_is_told_and_an_error_in_it_goes_on() -> None:
         interrupted()
     assert said == ["[1/1] types"]
     assert telling.steps.place == "[1/1]"
+
+
+def test_steps_side_by_side_each_have_their_own_time() -> None:
+    clock = Clock()
+    whole = Steps(names=["a", "b", "types"], before={"a": 1.0, "b": 1.0, "types": 1.0}, clock=clock)
+    assert whole.open("a") == "[1/3] a"
+    clock.now += 2
+    assert whole.open("b") == "[2/3] b   2 s so far"
+    clock.now += 3
+    whole.close("a")
+    whole.close("a")
+    clock.now += 4
+    assert whole.begin("types") == "[3/3] types   9 s so far, about 1 s to go"
+    assert whole.took == {"a": 5.0, "b": 7.0}
