@@ -70,6 +70,8 @@ def _rehearse(options: Options, environ: Mapping[str, str], folder: Path) -> int
     )
     if options.gitlab is not None:
         return _gitlab(options, stage, options.gitlab)
+    if order.seed is not None:
+        stage.found.play("packages of another environment: --seed")
     workflows = _chosen(options, place)
     found = sound(workflows)
     if found.findings or options.list_only:

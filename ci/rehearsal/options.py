@@ -59,6 +59,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str], here: Path) -> Option
         machine=machine,
         change=given.change,
         labels=tuple(given.label),
+        seed=given.seed.resolve() if given.seed else None,
         earlier={name: Path(path).resolve() for name, path in _pairs("earlier", given.earlier).items()},
         repository=given.repository,
         show=given.show,
@@ -107,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE=FOLDER",
         help="artifacts of an earlier run of a workflow",
     )
+    add("--seed", type=Path, metavar="FOLDER", help="an environment whose packages need not be installed again")
     add("--timeout", type=float, metavar="SECONDS", help="for one step at most")
     add("--commit", default="HEAD", metavar="REV", help="what is rehearsed (HEAD)")
     add("--project", type=Path, metavar="FOLDER", help="the repository (this folder)")

@@ -24,7 +24,8 @@ class Order:
     inputs: of workflow_dispatch. secrets: their values. variables: the repository's. matrix: legs to keep, by key.
     ends: jobs that are not run but said to end so. jobs: only these and what they need; empty: all.
     timeout: seconds for a step at most. machine: variables that the runner image is to have. change: a patch that the
-    pull request consists of. labels: of the pull request. earlier: folders with artifacts, kept by an earlier run of a
+    pull request consists of. labels: of the pull request. seed: an environment whose
+    packages every job has from the start. earlier: folders with artifacts, kept by an earlier run of a
     workflow, by its file's name.
     """
 
@@ -43,6 +44,7 @@ class Order:
     machine: Mapping[str, str]
     change: Path | None
     labels: tuple[str, ...]
+    seed: Path | None
     earlier: Mapping[str, Path]
     repository: str
     show: bool

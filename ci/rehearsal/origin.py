@@ -76,24 +76,23 @@ def make(project: Path, commit: str, change: Path | None, folder: Path) -> Origi
         raise UsageError(f"{commit} is no commit of {project.name}", hint="commit first: a rehearsal takes commits")
     main = done.stdout.strip()
     bare = folder / "origin.git"
-    _git(folder, "clone", "--quiet", "--bare", "--no-tags", str(project), str(bare))
-    for line in _git(bare, "for-each-ref", "--format=%(refname)").stdout.splitlines():
-        _git(bare, "update-ref", "-d", line)
-    for key, value in (("uploadpack.allowAnySHA1InWant", "true"), ("uploadpack.allowFilter", "true")):
-        _git(bare, "config", key, value)
+    wanted = ["-c", "uploadpack.allowAnySHA1InWant=true", "-c", "uploadpack.allowFilter=true"]
+    _git(folder, "clone", "--quiet", "--bare", "--no-tags", *wanted, str(project), str(bare))
     parent = _git(bare, "rev-parse", "--verify", "--quiet", f"{main}^", check=False).stdout.strip() or main
     tree = _tree(bare, main, change, folder)
     head = _git(bare, "commit-tree", tree, "-p", main, "-m", "A change").stdout.strip()
     merge = _git(bare, "commit-tree", tree, "-p", main, "-p", head, "-m", "Merge a change").stdout.strip()
-    for ref, commit_ in (
-        ("refs/heads/main", main),
-        (f"refs/heads/{HEAD_BRANCH}", head),
-        (f"refs/pull/{NUMBER}/head", head),
-        (f"refs/pull/{NUMBER}/merge", merge),
-        (f"refs/heads/gh-readonly-queue/main/pr-{NUMBER}-{head}", merge),
-        (f"refs/tags/{TAG}", main),
-    ):
-        _git(bare, "update-ref", ref, commit_)
+    refs = {
+        "refs/heads/main": main,
+        f"refs/heads/{HEAD_BRANCH}": head,
+        f"refs/pull/{NUMBER}/head": head,
+        f"refs/pull/{NUMBER}/merge": merge,
+        f"refs/heads/gh-readonly-queue/main/pr-{NUMBER}-{head}": merge,
+        f"refs/tags/{TAG}": main,
+    }
+    there = _git(bare, "for-each-ref", "--format=%(refname)").stdout.splitlines()
+    told = [f"delete {ref}" for ref in there if ref not in refs] + [f"update {ref} {one}" for ref, one in refs.items()]
+    _git(bare, "update-ref", "--stdin", told="\n".join(told) + "\n")
     _git(bare, "symbolic-ref", "HEAD", "refs/heads/main")
     notes = folder / "pushes.txt"
     hook = bare / "hooks" / "pre-receive"
@@ -130,12 +129,13 @@ def git_environment(base: Mapping[str, str]) -> dict[str, str]:
 
 
 def _git(
-    folder: Path, *words: str, check: bool = True, extra: Mapping[str, str] | None = None
+    folder: Path, *words: str, check: bool = True, extra: Mapping[str, str] | None = None, told: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         ["git", "-c", "safe.directory=*", *words],
         cwd=folder,
         env={**git_environment(os.environ), **(extra or {})},
+        input=told,
         capture_output=True,
         text=True,
         timeout=_TIMEOUT,

@@ -20,6 +20,8 @@ from ci.rehearsal.origin import Origin
 from ci.rehearsal.problems import Found
 from ci.rehearsal.shell import end_tracked
 
+from stackproof.errors import UsageError
+
 _FIRST_RUN = 1001
 
 
@@ -94,9 +96,9 @@ class Stage:
     def earlier(self) -> None:
         """Let runs be found that were there before, with the artifacts that are given for them."""
         state = fake_gh.State(self.gh)
-        for file, folder in self.order.earlier.items():
+        for file in self.order.earlier:
             number = self.next_run()
-            shutil.copytree(folder, self.folder / "artifacts" / str(number))
+            self.give(file, number)
             one = {"databaseId": number, "workflowName": file, "file": file, "headBranch": "main", "event": "schedule"}
             over = {
                 "headSha": self.origin.commit,
@@ -105,6 +107,13 @@ class Stage:
                 "createdAt": self.now,
             }
             state.save("runs", [{**one, **over}, *state.load("runs")])
+
+    def give(self, file: str, number: int) -> None:
+        """Let a run have the artifacts that are given for its workflow. Raises UsageError."""
+        folder = self.order.earlier[file]
+        if not folder.is_dir():
+            raise UsageError(f"--earlier {file}: {folder.name} is no folder")
+        shutil.copytree(folder, self.folder / "artifacts" / str(number))
 
     def machine(self) -> Machine:
         """A fresh machine; whoever takes it ends it."""

@@ -189,6 +189,7 @@ class Steps:
             permissions=job.permissions,
             token=TOKEN,
             pythons=job.stage.pythons,
+            seed=job.stage.order.seed,
             pretended=bool(job.stage.order.ends),
             say=lambda what: tail.append(job.stage.masks.hide(what)),
             wrong=lambda what: job.stage.found.add(place, what),

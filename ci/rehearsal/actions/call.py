@@ -33,6 +33,7 @@ class Call:
     permissions: Mapping[str, str]
     token: str
     pythons: Path
+    seed: Path | None
     pretended: bool
     say: Callable[[str], None]
     wrong: Callable[[str], None]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ci.rehearsal.actions.call import Call, FailedError, Played
+from ci.rehearsal.seed import sow
 
 _TIMEOUT = 120
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
@@ -24,7 +25,7 @@ def _python(call: Call) -> Mapping[str, str]:
         raise FailedError(f"the input 'cache' is not {call.inputs['cache']!r}")
     version, place = "", Path()
     for one in wanted:
-        place = environment_of(one, call.pythons, call.machine.tools)
+        place = environment_of(one, call.pythons, call.machine.tools, call.seed)
         version = place.parent.name
         call.machine.paths[:0] = [str(place / "bin")]
     if call.flag("update-environment"):
@@ -33,13 +34,15 @@ def _python(call: Call) -> Mapping[str, str]:
     return {"python-version": version, "python-path": str(place / "bin" / "python"), "cache-hit": "false"}
 
 
-def environment_of(wanted: str, pythons: Path, tools: Path) -> Path:
+def environment_of(wanted: str, pythons: Path, tools: Path, seed: Path | None) -> Path:
     """A Python of a version, for one job. Raises FailedError."""
     version, source = _newest(wanted, pythons)
     place = tools / "Python" / version / "x64"
     if not place.exists():
         # What a job installs must not end up in this machine's own Python.
         _make(source, place)
+        if seed is not None:
+            sow(place, seed)
     return place
 
 

@@ -140,7 +140,7 @@ def _image(stage: Stage, given: Any, variables: Mapping[str, str], machine: Mach
     stage.found.play(f"image {image}")
     base, _, tag = image.partition(":")
     if base.rpartition("/")[2] == "python":
-        place = environment_of(tag.partition("-")[0], stage.pythons, machine.tools)
+        place = environment_of(tag.partition("-")[0], stage.pythons, machine.tools, stage.order.seed)
         machine.paths[:0] = [str(place / "bin")]
 
 

@@ -41,7 +41,9 @@ class Rehearsed:
 
     def why(self, name: str) -> str:
         """Why a job ended as it did."""
-        return next(leg["why"] for run in self.told.get("workflows", ()) for leg in run["jobs"] if leg["name"] == name)
+        return str(
+            next(leg["why"] for run in self.told.get("workflows", ()) for leg in run["jobs"] if leg["name"] == name)
+        )
 
 
 def git(folder: Path, *words: str) -> str:
@@ -61,7 +63,7 @@ def rehearsed(project: Path, scratch: Path, *words: str, extra: Mapping[str, str
         env={**environment, "TMPDIR": str(scratch), **(extra or {})},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
         check=False,
     )
     assert list(scratch.iterdir()) == [], "something is left behind"
@@ -87,3 +89,15 @@ def rehearse(tmp_path: Path) -> Callable[..., Rehearsed]:
         return rehearsed(project, tmp_path / "scratch", *words, extra=extra)
 
     return run
+
+
+@pytest.fixture
+def rehearsed_at() -> Callable[..., Rehearsed]:
+    """Rehearse a repository that is there: `rehearsed_at(project, scratch, "--list")`."""
+    return rehearsed
+
+
+@pytest.fixture
+def rehearsed_git() -> Callable[..., str]:
+    """git in a folder."""
+    return git

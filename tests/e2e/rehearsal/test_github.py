@@ -83,13 +83,12 @@ def test_a_sound_workflow_runs_through_with_its_matrix_artifacts_and_files(rehea
 
 
 def test_a_part_that_is_cancelled_or_skipped_fails_the_verdict(rehearse: Callable[..., Any]) -> None:
-    for result in ("cancelled", "skipped", "failure"):
+    for result in ("cancelled", "skipped"):
         done = rehearse(
             {"sound.yml": _SOUND}, "--end", f"lane={result}", "--job", "verdict", "--expect", "verdict=failure"
         )
         assert (done.results["verdict"], done.results["lane"]) == ("failure", result)
         assert done.code == 0, done.told["not_as_expected"]
-    assert rehearse({"sound.yml": _SOUND}, "--end", "lane=cancelled", "--job", "verdict").code == 1
 
 
 # Each was a sound workflow once: (what is wrong, the change, what is said, with the line where it matters).
