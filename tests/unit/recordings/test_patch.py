@@ -286,6 +286,14 @@ def test_whatever_is_wrong_with_a_patch_it_is_refused_in_a_sentence_and_changes_
     refused(repository, spoiled, said)
 
 
+@pytest.mark.parametrize("depth", [200, 400, 900, 960, 980, 5_000, 100_000])
+def test_however_deep_an_answer_is_nested_there_is_a_sentence_for_it(repository: Book, depth: int) -> None:
+    patch = made(repository).replace('"answer": 1', f'"answer": {"[" * depth}{"]" * depth}', 1)
+    told = offered(repository, patch, "--check")
+    assert told.code == 6, told.err
+    assert told.err.startswith("✗ the patch is refused: ollama/base/")
+
+
 def test_a_patch_may_not_be_larger_than_is_allowed(repository: Book) -> None:
     patch = made(repository)
     refused(repository, doubled(patch), "it has 2 files; --max-files sets another limit than 1", "--max-files", "1")
@@ -418,7 +426,7 @@ def test_recordings_that_are_a_link_or_elsewhere_are_no_place_for_a_patch(reposi
     elif kind == "none":
         subprocess.run(["mv", ".git", "git"], cwd=root, check=True, timeout=10)
     given = ("--recording-dir", "/usr/recordings") if kind == "outside" else ()
-    told = offered(repository, patch, *given)
+    told = offered(repository, patch, "--check", *given)
     assert told.code == 2
     assert "Traceback" not in told.err
 
@@ -426,6 +434,8 @@ def test_recordings_that_are_a_link_or_elsewhere_are_no_place_for_a_patch(reposi
 def test_attributes_and_settings_of_the_machine_do_not_change_a_patch(repository: Book) -> None:
     patch, root = made(repository), repository.root
     (root / ".gitattributes").write_text("*.json -diff -text\n")
+    git(root, "add", ".gitattributes")
+    git(root, "commit", "-q", "-m", "second")
     settings = root / ".stackproof/settings"
     settings.parent.mkdir(exist_ok=True)
     settings.write_text("[diff]\nnoprefix = true\n[core]\nautocrlf = true\n[apply]\nwhitespace = error\n")
