@@ -85,7 +85,7 @@ def test_what_changed_is_told_with_examples_and_how_to_record_it_anew(project: P
     commands = [line for line in told if "record anew: " in line]
     assert commands[0].endswith(
         "stackproof run --suite base --setup ollama --stack-config library:reference "
-        "--file tests/integration/base/test_chat.py --pattern test_a_question_is_answered --inference-mode record"
+        "--file tests/integration/base/test_chat.py::test_a_question_is_answered --inference-mode record"
     )
     assert len(told) < 20
     for each in project.drift["differences"]:

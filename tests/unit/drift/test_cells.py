@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Recording = dict[str, Any]
 TEST = "tests/integration/base/test_chat.py::test_one"
-RECORD = "stackproof run -x --file tests/integration/base/test_chat.py --pattern test_one --inference-mode record"
+RECORD = f"stackproof run -x --file {TEST} --inference-mode record"
 SECRET = "sk-0123456789abcdefghij0123"
 
 
