@@ -88,7 +88,7 @@ def _checks(section: Section, rules: Policy | None) -> Iterator[Check]:
         Check.BENCHMARKS: rules is not None and bool(rules.benchmarks),
         Check.CLAIMS: rules is not None and rules.claims is not None,
         Check.RECORDINGS: rules is not None,
-        Check.FRESHNESS: True,
+        Check.FRESHNESS: rules is not None and rules.live is not None,
     }
     for check in chosen(section, "checks", Check):
         if not asked[check]:

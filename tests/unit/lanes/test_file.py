@@ -83,6 +83,7 @@ def test_a_recording_asks_only_for_what_is_missing_unless_told_otherwise(desk: D
         (LANE.replace("[pull_request]", "[push, push]"), 5, "'triggers' of lane 'one' names push twice"),
         (LANE + "    checks: [type]\n", 6, "'type' in 'checks' of lane 'one' is not known, did you mean 'types'?"),
         (LANE + "    checks: [claims]\n", 6, "lane 'one' checks claims, of which ci/release.yaml says nothing"),
+        (LANE + "    checks: [freshness]\n", 6, "checks freshness, of which ci/release.yaml says nothing"),
         (
             LANE + '    cells: {release: {stacks: ["server:dsk"]}}\n',
             6,
