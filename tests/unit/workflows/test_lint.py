@@ -86,26 +86,34 @@ def test_what_is_there_is_in_order(copy: Path, capsys: pytest.CaptureFixture[str
 
 @needs_tools
 @pytest.mark.parametrize(
-    ("seed", "said"),
+    ("seed", "tool", "said"),
     [
-        (unpinned, "unpinned-uses"),
-        (unpinned_inside_an_action, "unpinned-uses"),
-        (a_title_in_a_script, "template-injection"),
-        (a_token_left_behind, "artipacked"),
-        (too_many_rights, "excessive-permissions"),
-        (no_end, "timeout"),
-        (an_output_that_is_not_there, 'property "lane" is not defined'),
-        (a_word_that_is_split, "SC2086"),
-        (a_misspelt_key_on_gitlab, "time_out"),
-        (a_bug_in_a_script, "SC2154"),
+        (unpinned, "zizmor", "unpinned-uses"),
+        (unpinned_inside_an_action, "zizmor", "unpinned-uses"),
+        (a_title_in_a_script, "zizmor", "template-injection"),
+        (a_title_in_a_script, "actionlint", "potentially untrusted"),
+        (a_token_left_behind, "zizmor", "artipacked"),
+        (too_many_rights, "zizmor", "excessive-permissions"),
+        (no_end, "check-jsonschema", "timeout"),
+        (an_output_that_is_not_there, "actionlint", 'property "lane" is not defined'),
+        (a_word_that_is_split, "actionlint", "SC2086"),
+        (a_misspelt_key_on_gitlab, "check-jsonschema", "time_out"),
+        (a_bug_in_a_script, "shellcheck", "SC2154"),
     ],
 )
 def test_a_mistake_is_found_and_named(
-    copy: Path, capsys: pytest.CaptureFixture[str], seed: Callable[[Path], None], said: str
+    copy: Path, capsys: pytest.CaptureFixture[str], seed: Callable[[Path], None], tool: str, said: str
 ) -> None:
     seed(copy)
-    assert lint.main([]) == 1
+    assert 1 in [lint.run(check, TOOLS) for check in lint.checks(TOOLS) if check.tool == tool]
     assert said in capsys.readouterr().err
+
+
+@needs_tools
+def test_all_of_it_fails_where_one_check_does(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unpinned(copy)
+    assert lint.main([]) == 1
+    assert capsys.readouterr().out.count("in order") == len(lint.checks(TOOLS)) - 1
 
 
 def test_a_tool_that_is_missing_is_a_failure_and_said(
