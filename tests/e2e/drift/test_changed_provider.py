@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,6 +108,11 @@ def test_drift_is_a_warning_and_with_strict_the_recordings_are_at_fault(project:
         assert shown.code == code, shown.out
         assert "billing" in shown.out
     facts = json.loads(project.stackproof("drift", "--json").out)
+    (again,) = {each["again"] for each in project.drift["differences"]}
+    assert project.stackproof(*shlex.split(again)[1:]).code == 0
+    anew = project.verify("test_a_seed_is_accepted", "--strict")
+    assert anew.code == 0, anew.out
+    assert "drift: none; 1 answer has the shape of its recording" in anew.out
     assert facts["counts"] == {"breaking": 0, "additive": 1, "note": 0}
     assert [cell["cell"] for cell in facts["cells"]] == ["base-ollama-library-reference"]
 
