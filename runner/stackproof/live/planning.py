@@ -6,6 +6,7 @@ import shlex
 import shutil
 import signal
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -99,12 +100,14 @@ def _options(
         "pytest_args": order.pytest_args,
         **more,
     }
-    usual = options.resolve({}, environ, project)
-    if order.stack_config is None and usual.sources["stack_config"] is Source.DEFAULT:
+    usual = options.resolve({}, environ, project).sources["stack_config"]
+    if order.stack_config is None and usual is Source.DEFAULT:
         given["stack_config"] = _STACK
-    if order.timeout is None and usual.test_timeout is None:
-        given["test_timeout"] = TIMEOUT
-    return options.resolve(given, environ, project)
+    chosen = options.resolve(given, environ, project)
+    if chosen.test_timeout is not None:
+        return chosen
+    # As a default, which no command line repeats.
+    return replace(chosen, test_timeout=TIMEOUT)
 
 
 def again(order: SmokeOrder, setups: Iterable[str], models: str, project: Path) -> str:

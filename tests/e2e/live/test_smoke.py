@@ -168,15 +168,17 @@ def test_a_key_that_the_provider_repeats_to_the_tests_is_nowhere(tmp_path: Path)
 def test_a_blocked_model_does_not_keep_the_others_from_running(tmp_path: Path) -> None:
     folder = project(tmp_path)
     with bad_provider() as provider:
-        variables = openai(provider.url, "openai/bad-1,ollama/gone")
+        variables = openai(provider.url, "ollama/gone,openai/bad-1,ollama/bad-1")
         told = smoke(folder, **variables, OLLAMA_URL=provider.url)
+        assert {str(each.body["model"]) for each in provider.asked if each.method == "POST"} == {"bad-1"}
     assert told.code == 7, told.out + told.err
     assert {row["model"]: row["outcome"] for row in told.live["models"]} == {
-        "openai/bad-1": "passed",
         "ollama/gone": "blocked",
+        "ollama/bad-1": "passed",
+        "openai/bad-1": "passed",
     }
     assert "✗ ollama has no model 'gone'" in told.out
-    assert told.last.startswith("LIVE SMOKE BLOCKED: 1 of 2 models passed")
+    assert told.last.startswith("LIVE SMOKE BLOCKED: 2 of 3 models passed")
 
 
 def test_a_provider_that_dies_in_the_middle_fails_the_tests(tmp_path: Path) -> None:
