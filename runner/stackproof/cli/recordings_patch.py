@@ -151,7 +151,10 @@ def _write(path: Path, text: bytes) -> None:
 def _summary(good: Checked, place: Place) -> Summary:
     summary = Summary(limit=_SHOWN)
     with gitrange.sides(good.between, good.between.top / place.name) as (old, new):
-        summary.take(pairing.changes(old, new))
+        try:
+            summary.take(pairing.changes(old, new))
+        except RecursionError:  # just flat enough to be looked at
+            raise RefusedError("a recording in it is nested too deeply to be compared") from None
     return summary
 
 
