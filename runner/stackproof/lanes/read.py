@@ -9,6 +9,7 @@ from pathlib import Path
 from stackproof import catalog
 from stackproof.catalog.records import Catalog
 from stackproof.catalog.yaml_source import Section, read
+from stackproof.errors import UsageError
 from stackproof.lanes import cron, sound
 from stackproof.lanes.cells import cells_of, chosen, recording_of, smoke_of
 from stackproof.lanes.records import USUAL_PYTHON, Check, Lane, Matrix, Trigger
@@ -27,6 +28,8 @@ KEYS = (
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _PLACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._:/-]*")
+# Stands in a regular expression of GitLab's.
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _-]*")
 _PYTHON = re.compile(r"python(3\.\d+)")
 _DOCKER, _NODE = "docker", "node"
 
@@ -37,6 +40,11 @@ def load(project: Path, *, known: Catalog | None = None) -> Matrix:
     known: the project's catalog, where it was read already. UsageError with file and line for everything that is wrong
     in the file, in the policy, or between the two.
     """
+    if not (project / PATH).exists():
+        raise UsageError(
+            f"there is no {PATH.as_posix()} here, which says what lanes there are",
+            hint="run this in the project's folder, or write that file: docs/reference/matrix.md has its keys",
+        )
     file = read(project / PATH, what="the file of lanes", shown=PATH.as_posix())
     file.only("version", "lanes")
     if file.integer("version", minimum=1) != VERSION:
@@ -70,8 +78,8 @@ def _lane(name: str, section: Section, things: Catalog, rules: Policy | None, li
         secrets=tuple(_variables(section, "secrets")),
         variables=tuple(_variables(section, "variables")),
         env=_env(section),
-        environment=_place(section, "environment"),
-        label=_place(section, "label"),
+        environment=_plain(section, "environment", _PLACE),
+        label=_plain(section, "label", _LABEL),
         schedule=_schedule(section),
         docker=_DOCKER in needs,
         node=_NODE in needs,
@@ -116,9 +124,9 @@ def _env(section: Section) -> Mapping[str, str]:
     return given
 
 
-def _place(section: Section, key: str) -> str | None:
+def _plain(section: Section, key: str, form: re.Pattern[str]) -> str | None:
     text = section.text(key)
-    if text is not None and not _PLACE.fullmatch(text):
+    if text is not None and not form.fullmatch(text):
         section.fail(f"{key!r} in {section.what} must be a plain name, not {text!r}", key=key)
     return text
 
