@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ci.rehearsal.commands import CANARY
@@ -71,7 +72,10 @@ def make(order: Order, workflow: Workflow, origin: Origin, before: Before | None
             payload = {"action": "checks_requested", "merge_group": group}
             return Event(name=name, payload={**payload, **common}, ref=ref, sha=origin.merge)
         case "push":
-            payload = {"ref": main, "before": origin.parent, "after": commit, "head_commit": {"id": commit}}
+            where = workflow.events["push"]
+            ref = f"refs/tags/{TAG}" if "tags" in where and "branches" not in where else main
+            payload = {"ref": ref, "before": origin.parent, "after": commit, "head_commit": {"id": commit}}
+            return Event(name=name, payload={**payload, **common}, ref=ref, sha=commit)
         case "schedule":
             payload = {"schedule": cron(order, workflow)}
         case "workflow_dispatch":
@@ -86,6 +90,22 @@ def make(order: Order, workflow: Workflow, origin: Origin, before: Before | None
                 f"the event {name!r} cannot be played by itself", hint="workflow_run follows the workflow that it names"
             )
     return Event(name=name, payload={**payload, **common}, ref=main, sha=commit)
+
+
+def starts(workflow: Workflow, name: str) -> bool:
+    """Whether an event of main, or of a tag, starts a workflow, by its filters of branches and tags."""
+    if name not in workflow.events:
+        return False
+    where = workflow.events[name]
+    kind, ref = (
+        ("tags", TAG) if name == "push" and "tags" in where and "branches" not in where else ("branches", "main")
+    )
+    given = [str(one) for one in where.get(kind) or ("**",)]
+    without = [one[1:] for one in given if one.startswith("!")] + [
+        str(one) for one in where.get(f"{kind}-ignore") or ()
+    ]
+    wanted = [one for one in given if not one.startswith("!")] or ["**"]
+    return any(fnmatchcase(ref, one) for one in wanted) and not any(fnmatchcase(ref, one) for one in without)
 
 
 def cron(order: Order, workflow: Workflow) -> str:

@@ -24,7 +24,8 @@ _TIMEOUT = 120
 _WHO = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "Rehearsal"), ("EMAIL", "rehearsal@example.invalid"))
+    # The same commit twice over: what was made for it in one rehearsal is for it in the next.
+    for what, value in (("NAME", "Rehearsal"), ("EMAIL", "rehearsal@example.invalid"), ("DATE", "1767225600 +0000"))
 }
 # The hook runs beside the job, so it can ask what the job's token permits.
 _HOOK = """#!/bin/sh

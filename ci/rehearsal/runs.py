@@ -9,7 +9,7 @@ from typing import Any
 
 from ci.rehearsal import reading
 from ci.rehearsal.check import check
-from ci.rehearsal.events import Before, Event, inputs, make
+from ci.rehearsal.events import Before, Event, inputs, make, starts
 from ci.rehearsal.expressions import Scope, text
 from ci.rehearsal.fake_gh import TOKEN
 from ci.rehearsal.job_state import worked_out
@@ -54,7 +54,7 @@ class RunEnd:
 def rehearse(stage: Stage, workflows: Sequence[Workflow]) -> Iterator[RunEnd]:
     """Run those that the event starts, and after each of them those that wait for it."""
     for workflow in workflows:
-        if stage.order.event in workflow.events:
+        if starts(workflow, stage.order.event):
             yield from _with_followers(stage, workflow, make(stage.order, workflow, stage.origin), workflows)
 
 

@@ -40,9 +40,9 @@ def environment_of(wanted: str, pythons: Path, tools: Path, seed: Path | None) -
     place = tools / "Python" / version / "x64"
     if not place.exists():
         # What a job installs must not end up in this machine's own Python.
-        _make(source, place)
-        if seed is not None:
-            sow(place, seed)
+        _make(source, place, pip=seed is None)
+        if seed is not None and not sow(place, seed):
+            raise FailedError(f"--seed is an environment of another Python than {version}")
     return place
 
 
@@ -58,9 +58,9 @@ def _newest(wanted: str, pythons: Path) -> tuple[str, Path]:
     return best.name, best
 
 
-def _make(source: Path, place: Path) -> None:
+def _make(source: Path, place: Path, *, pip: bool) -> None:
     done = subprocess.run(
-        [str(source / "bin" / "python"), "-m", "venv", str(place)],
+        [str(source / "bin" / "python"), "-m", "venv", *([] if pip else ["--without-pip"]), str(place)],
         env={"PATH": os.defpath, "HOME": str(place.parent)},
         capture_output=True,
         text=True,

@@ -34,6 +34,9 @@ def run_job(
     before = time.monotonic()
     stage.say(f"{job.name}: stage {job.stage}")
     machine = stage.machine()
+    for key in ("cache", "services"):
+        if key in job.given:
+            stage.found.play(f"{key} of {job.name}: not there")
     try:
         steps, failed = _scripts(stage, job, machine, known, kept)
         target = stage.folder / "kept" / f"{machine.folder.name}"

@@ -191,6 +191,23 @@ def test_what_gh_would_refuse_is_refused(rehearse: Callable[..., Any], change: t
     assert (done.code, said in done.errors) == (1, True), done.errors
 
 
+def test_filters_of_branches_and_tags_choose_what_a_push_starts(rehearse: Callable[..., Any]) -> None:
+    job = "\njobs: {a: {runs-on: x, steps: [{run: 'test $GITHUB_REF_NAME = WHERE'}]}}\n"
+    files = {
+        "tags.yml": "on: {push: {tags: ['v*']}}" + job.replace("WHERE", "v0.0.0-rehearsal"),
+        "main.yml": "on: {push: {branches: [main, 'release/**']}}" + job.replace("WHERE", "main"),
+        "other.yml": "on: {push: {branches: ['*', '!main']}}" + job.replace("WHERE", "other"),
+    }
+    done = rehearse(files, "--event", "push")
+    assert done.code == 0, done.errors
+    assert [run["file"] for run in done.told["workflows"]] == [
+        ".github/workflows/main.yml",
+        ".github/workflows/tags.yml",
+    ]
+    none = rehearse({}, "other.yml", "--event", "push")
+    assert (none.code, "no workflow here is started by push" in none.errors) == (2, True)
+
+
 _PUSH = """
 on: push
 permissions: {}
