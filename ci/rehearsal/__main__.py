@@ -109,7 +109,7 @@ def _gitlab(options: Options, stage: Stage, source: str) -> int:
 def _end(options: Options, stage: Stage, ends: Sequence[RunEnd], wrong: Sequence[str]) -> int:
     good = not wrong and not stage.found.findings
     if options.as_json:
-        print(json.dumps(report.as_json(stage, ends, wrong), indent=2))
+        print(stage.masks.hide(json.dumps(report.as_json(stage, ends, wrong), indent=2)))
     else:
         for line in report.lines(stage, ends, wrong):
             print(line)

@@ -210,16 +210,11 @@ def _issue(words: list[str], state: State, what: str) -> None:
         raise RefusedError(f"Could not resolve to an issue with the number of {number}.")
     if what == "comment" or given.comment:
         _comment(state, number, given.comment or _body(given))
-    match what:
-        case "close":
-            one["state"] = "CLOSED"
-        case "reopen":
-            one["state"] = "OPEN"
-        case "edit":
-            one["title"] = given.title or one["title"]
-            one["body"] = _body(given) if given.body or given.body_file else one["body"]
-        case _:
-            pass
+    if what == "edit":
+        one["title"] = given.title or one["title"]
+        one["body"] = _body(given) if given.body or given.body_file else one["body"]
+    elif what != "comment":
+        one["state"] = "CLOSED" if what == "close" else "OPEN"
     state.save("issues", issues)
 
 
@@ -245,28 +240,6 @@ def _label_create(words: list[str], state: State) -> None:
             raise RefusedError(f"label with name {given.name!r} already exists; use `--force` to update its color")
         return
     state.save("labels", [*labels, {"name": given.name}])
-
-
-def _pr_comment(words: list[str], state: State) -> None:
-    parser = _parser("pr comment")
-    parser.add_argument("number")
-    for name in ("--body", "--body-file"):
-        parser.add_argument(name)
-    parser.add_argument("--edit-last", action="store_true")
-    parser.add_argument("--create-if-none", action="store_true")
-    given = parser.parse_args(words)
-    _repository(given.repo)
-    allow("pull-requests", "write")
-    number = int(given.number.rpartition("/")[2])
-    comments = state.load("comments")
-    own = [one for one in comments if one["number"] == number]
-    if given.edit_last and own:
-        own[-1]["body"] = _body(given)
-        state.save("comments", comments)
-    elif given.edit_last and not given.create_if_none:
-        raise RefusedError("no comments found for current user")
-    else:
-        _comment(state, number, _body(given))
 
 
 def _run_list(words: list[str], state: State) -> None:
@@ -414,7 +387,6 @@ _COMMANDS: dict[str, Callable[[list[str], State], None]] = {
     "issue list": _issue_list,
     "issue reopen": lambda words, state: _issue(words, state, "reopen"),
     "label create": _label_create,
-    "pr comment": _pr_comment,
     "run download": _run_download,
     "run list": _run_list,
     "workflow run": _workflow_run,

@@ -48,6 +48,8 @@ class Stage:
     def __post_init__(self) -> None:
         for value in (*self.order.secrets.values(), fake_gh.TOKEN):
             self.masks.add(value)
+        said = self.say
+        self.say = lambda text: said(self.masks.hide(text))
         self.gh.state.mkdir()
         hosts = self.folder / "hosts"
         for name in (self.order.repository, FORK):

@@ -295,6 +295,47 @@ def test_text_of_others_that_is_executed_or_obeyed_is_found(rehearse: Callable[.
     assert any(said in one for one in done.findings), done.errors
 
 
+_STATUS = """
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - {id: may, run: exit 3, continue-on-error: true}
+      - run: test "${{ steps.may.outcome }} ${{ steps.may.conclusion }}" = "failure success"
+      - {id: bad, run: exit 4}
+      - run: exit 5
+      - {if: failure(), run: 'test "${{ steps.bad.outcome }}" = failure'}
+      - {if: always(), run: 'test "${{ job.status }}" = failure'}
+  b: {needs: a, runs-on: x, steps: [{run: exit 1}]}
+  c: {needs: b, if: always(), runs-on: x, steps: [{run: 'test "${{ needs.b.result }}" = skipped'}]}
+  d: {needs: c, runs-on: x, steps: [{run: exit 1}]}
+  e: {needs: b, if: failure(), runs-on: x, steps: [{run: "true"}]}
+  f: {runs-on: x, continue-on-error: true, steps: [{run: exit 1}]}
+  g: {needs: f, runs-on: x, steps: [{run: 'test "${{ needs.f.result }}" = success'}]}
+  h: {runs-on: x, strategy: {matrix: {n: [1, 2, 3]}}, steps: [{run: 'test "${{ matrix.n }}" != 2'}]}
+"""
+
+
+def test_steps_and_jobs_go_on_after_a_failure_as_their_conditions_say(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({"w.yml": _STATUS}, "--event", "push", "--expect", "a=failure", "--expect", "h=failure")
+    assert done.results == {
+        "a": "failure",
+        "b": "skipped",
+        "c": "success",
+        "d": "skipped",
+        "e": "success",
+        "f": "failure",
+        "g": "success",
+        "h (1)": "success",
+        "h (2)": "failure",
+        "h (3)": "cancelled",
+    }
+    outcomes = [step["outcome"] for step in done.told["workflows"][0]["jobs"][0]["steps"]]
+    assert outcomes == ["failure", "success", "failure", "skipped", "success", "success"]
+    assert done.code == 0, done.told["not_as_expected"]
+
+
 _ACTION = """
 name: An action
 inputs: {what: {required: true}, more: {default: "${{ github.event_name }}"}}

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from ci.rehearsal.artifacts import ArtifactError, Store, select
+from ci.rehearsal.contexts import hash_files
+from ci.rehearsal.expressions import ExpressionError
 
 
 @pytest.fixture
@@ -100,3 +102,12 @@ def test_a_second_artifact_of_a_name_is_refused_unless_it_replaces(workspace: Pa
     store.keep(2, "one", files, overwrite=False)
     with pytest.raises(ArtifactError, match="'two' was not found; there are: one"):
         store.take(1, "two", tmp_path / "to")
+
+
+def test_files_have_one_digest_and_none_have_none(workspace: Path) -> None:
+    ask = hash_files(workspace)
+    assert ask(["d.txt"]) == ask(["d.txt", "nothing"]) != ask(["**/*.txt"])
+    assert len(str(ask(["d.txt"]))) == 64
+    assert ask(["nothing"]) == ""
+    with pytest.raises(ExpressionError):
+        ask([])
