@@ -91,8 +91,8 @@ class _Comparison:
         self.damaged += seen.damaged
         log = testlog.read(self.cell_dir / "tests.jsonl")
         passed = {name for name, test in log.tests.items() if test.outcome is Outcome.PASSED}
-        for scope in sorted({*seen.by_scope, *passed}):
-            attempts = seen.by_scope.get(scope, {})
+        for scope in sorted({*seen.scopes, *passed}):
+            attempts = seen.calls(scope, self.damaged)
             recorded = reading.recorded(self._folders(scope), scope, self.root, self._shown(), self.damaged)
             self._scope(recorded, attempts, ended=scope in passed)
         return Report(

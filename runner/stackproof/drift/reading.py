@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +19,55 @@ OBSERVED = "observed"
 MODELS = "model lists"  # the scope of what belongs to none
 
 
-@dataclass(slots=True)
-class Attempts:
-    """Observed files by scope, then by attempt; `damaged` are files that are no recordings."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observed:
+    """What a cell observed: the files of each scope by attempt; and which number each call was, by its path's end."""
 
-    by_scope: dict[str, dict[str, list[Call]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
-    damaged: list[str] = field(default_factory=list)
+    cell_dir: Path
+    scopes: Mapping[str, Mapping[str, tuple[Path, ...]]]
+    order: Mapping[str, int]
+    damaged: tuple[str, ...] = ()
+
+    def calls(self, scope: str, damaged: list[str]) -> dict[str, list[Call]]:
+        """The calls of a scope by attempt; names of files that are no recordings are added to `damaged`."""
+        found: dict[str, list[Call]] = {}
+        for attempt, paths in self.scopes.get(scope, {}).items():
+            for path in paths:
+                name = path.relative_to(self.cell_dir).as_posix()
+                content, damage = open_one(path)
+                if content is None:
+                    damaged.append(f"{name}: {damage or 'is gone'}")
+                    continue
+                made = (self.order.get(_end(name), len(self.order)), name)
+                found.setdefault(attempt, []).append(call_of(content, path.name, file=name, made=made))
+        return found
 
 
-def observed(cell_dir: Path) -> Attempts:
-    """Everything that a cell observed."""
-    found = Attempts()
+def observed(cell_dir: Path) -> Observed:
+    """Look at what a cell observed, one file of each scope: the rest is read when its turn comes."""
     order: dict[str, int] = {}
     for number, line in enumerate(jsonfile.lines(cell_dir / "calls.jsonl")):
         # A container has its own path for the same file: what is below the folder is the same.
-        file = jsonfile.text(line or {}, "file") or ""
-        order.setdefault("/".join(file.split("/")[-3:]), number)
-    for path in sorted((cell_dir / OBSERVED).rglob("*.json")):
-        name = path.relative_to(cell_dir).as_posix()
-        content, damage = open_one(path)
-        if content is None:
-            found.damaged.append(f"{name}: {damage or 'is gone'}")
-            continue
-        made = order.get("/".join(name.split("/")[-3:]), len(order))
-        call = call_of(content, path.name, file=name, made=(made, name))
-        found.by_scope[call.scope][path.parent.name].append(call)
-    return found
+        order.setdefault(_end(jsonfile.text(line or {}, "file") or ""), number)
+    scopes: dict[str, dict[str, tuple[Path, ...]]] = {}
+    damaged: list[str] = []
+    for folder in sorted((cell_dir / OBSERVED).glob("*")):
+        attempts = {each.name: tuple(sorted(each.glob("*.json"))) for each in (folder, *sorted(folder.glob("*/")))}
+        attempts = {name: paths for name, paths in attempts.items() if paths}
+        read = (open_one(path)[0] for paths in attempts.values() for path in paths)
+        content = next((each for each in read if each is not None), None)
+        if folder.name == store.MODELS:
+            scopes[MODELS] = attempts
+        elif content is not None:
+            scopes.setdefault(str(content.get("scope") or ""), {}).update(attempts)
+        else:
+            names = (path.relative_to(cell_dir).as_posix() for paths in attempts.values() for path in paths)
+            damaged += (f"{name}: cannot be read as a recording" for name in names)
+    return Observed(cell_dir=cell_dir, scopes=scopes, order=order, damaged=tuple(damaged))
+
+
+def _end(path: str) -> str:
+    return "/".join(path.split("/")[-3:])
 
 
 def recorded(folders: Iterable[Path], scope: str, root: Path, shown: str, damaged: list[str]) -> list[Call]:
