@@ -164,6 +164,7 @@ def _cells(work: Work, ready: list[LiveModel]) -> ExitCode | None:
         for one in work.plans(each):
             ran = orchestrate.execute(one, console=work.shown, environ=narrowed, keep_going=True)
             for cell in ran.cells:
+                # At once, and not only at the end: others may take long, and be killed.
                 scrub.folder(cell.cell_dir, work.secrets)
                 work.cells.append(cell)
                 work.spent = work.spent.with_cell(cell.cell_dir)

@@ -151,8 +151,8 @@ def test_annotations_are_for_models_that_did_not_pass() -> None:
         (
             SmokeOrder(suite="base", stack_config="server:reference", provider_service="llama-cpp", timeout=9.5),
             (
-                "STACKPROOF_LIVE_MODEL=openai/a stackproof smoke --setup gpt --suite base --stack-config server:reference "
-                "--provider-service llama-cpp --timeout 9.5"
+                "STACKPROOF_LIVE_MODEL=openai/a stackproof smoke --setup gpt --suite base "
+                "--stack-config server:reference --provider-service llama-cpp --timeout 9.5"
             ),
         ),
     ],
