@@ -73,7 +73,7 @@ def _rehearse(options: Options, environ: Mapping[str, str], folder: Path) -> int
     if order.seed is not None:
         stage.found.play("packages of another environment: --seed")
     workflows = _chosen(options, place)
-    found = sound(workflows)
+    found = sound(workflows, place)
     if found.findings or options.list_only:
         if options.list_only and not options.as_json:
             print("\n".join(listed(workflows)))

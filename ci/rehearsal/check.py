@@ -53,6 +53,17 @@ def check_action(action: Action, found: Found) -> None:
         _texts(document, path, value, availability.ACTION, names=Names(inputs=names.inputs, steps=ids), found=found)
 
 
+def check_use(step: Step, action: Action, found: Found) -> None:
+    """What a step hands to a composite action: inputs that it does not have, and those that it wants."""
+    place = step.document.place((*step.path, "with"))
+    given, known = {name.lower() for name in step.inputs}, {name.lower() for name in action.inputs}
+    for name in sorted(given - known):
+        found.add(place, f"{step.uses} has no input {name!r}; it has {', '.join(sorted(known)) or 'none'}")
+    for name in sorted(action.required):
+        if name.lower() not in given:
+            found.add(place, f"{step.uses} wants the input {name!r}")
+
+
 def _inputs(workflow: Workflow) -> frozenset[str]:
     declared = (workflow.events.get(event, {}).get("inputs") or {} for event in ("workflow_dispatch", "workflow_call"))
     return frozenset(name.lower() for inputs in declared for name in inputs)

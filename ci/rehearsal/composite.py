@@ -8,16 +8,17 @@ from ci.rehearsal import reading
 from ci.rehearsal.check import check_action
 from ci.rehearsal.job_state import JobState
 from ci.rehearsal.model import Action, Step
+from ci.rehearsal.origin import Origin
 from ci.rehearsal.problems import WorkflowError
 
-_DEEPEST = 10
+DEEPEST = 10
 
 
 def load(step: Step, job: JobState, depth: int) -> tuple[Action, Path] | str:
     """The action and its folder; a sentence where a runner would not find it."""
     uses = step.uses or ""
-    if depth >= _DEEPEST:
-        raise WorkflowError(step.document.place(step.path), f"actions use each other {_DEEPEST} levels deep")
+    if depth >= DEEPEST:
+        raise WorkflowError(step.document.place(step.path), f"actions use each other {DEEPEST} levels deep")
     folder = str(PurePosixPath(uses[2:]))
     if uses.startswith("$/"):
         # The commit that the workflow itself is of; nothing needs to be checked out.
@@ -33,6 +34,18 @@ def load(step: Step, job: JobState, depth: int) -> tuple[Action, Path] | str:
     action = reading.action(content, name)
     check_action(action, job.stage.found)
     return action, root / folder
+
+
+def of_commit(uses: str, origin: Origin, revision: str) -> Action | None:
+    """A composite action as it is at a commit; None for one that is not of this repository, or not there."""
+    if not uses.startswith(("./", "$/")):
+        return None
+    for name in ("action.yml", "action.yaml"):
+        path = str(PurePosixPath(uses[2:]) / name)
+        content = origin.show(path, revision)
+        if content is not None:
+            return reading.action(content, path)
+    return None
 
 
 def _of_commit(folder: str, job: JobState) -> tuple[str, str] | None:

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ci.rehearsal import reading
-from ci.rehearsal.check import check
+from ci.rehearsal import composite, reading
+from ci.rehearsal.check import check, check_action, check_use
 from ci.rehearsal.events import Before, Event, inputs, make, starts
 from ci.rehearsal.expressions import Scope, text
 from ci.rehearsal.fake_gh import TOKEN
 from ci.rehearsal.job_state import worked_out
 from ci.rehearsal.jobs import Run, granted, run_job
-from ci.rehearsal.model import Job, Workflow
+from ci.rehearsal.model import Job, Step, Workflow
 from ci.rehearsal.order import Result
+from ci.rehearsal.origin import Origin
 from ci.rehearsal.problems import Found, WorkflowError
 from ci.rehearsal.results import JobEnd, LegEnd
 from ci.rehearsal.stage import Stage
@@ -58,14 +59,25 @@ def rehearse(stage: Stage, workflows: Sequence[Workflow]) -> Iterator[RunEnd]:
             yield from _with_followers(stage, workflow, make(stage.order, workflow, stage.origin), workflows)
 
 
-def sound(workflows: Iterable[Workflow]) -> Found:
-    """What is wrong with workflows before anything runs."""
+def sound(workflows: Iterable[Workflow], origin: Origin) -> Found:
+    """What is wrong with workflows, and with the repository's actions that they use, before anything runs."""
     found = Found()
     for workflow in workflows:
         check(workflow, found)
+        for job in workflow.jobs.values():
+            _actions(job.steps, origin, found, 0)
         if not found.findings:
             in_order(workflow, ())
     return found
+
+
+def _actions(steps: Iterable[Step], origin: Origin, found: Found, depth: int) -> None:
+    for step in steps:
+        action = composite.of_commit(step.uses or "", origin, origin.commit)
+        if action is not None and depth < composite.DEEPEST:
+            check_action(action, found)
+            check_use(step, action, found)
+            _actions(action.steps, origin, found, depth + 1)
 
 
 def in_order(workflow: Workflow, wanted: Sequence[str]) -> list[Job]:

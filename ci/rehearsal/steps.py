@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path as FolderPath
 
 from ci.rehearsal import actions, command_files, contexts, shell
+from ci.rehearsal.check import check_use
 from ci.rehearsal.commands import Commands
 from ci.rehearsal.composite import load
 from ci.rehearsal.document import Path
@@ -207,14 +208,8 @@ class Steps:
         if isinstance(loaded, str):
             return loaded, {}
         action, folder = loaded
-        place = step.document.place((*step.path, "with"))
+        check_use(step, action, job.stage.found)
         inputs = self._inputs(step, scope)
-        known = {name.lower() for name in action.inputs}
-        for name in [name for name in inputs if name not in known]:
-            job.stage.found.add(place, f"{step.uses} has no input {name!r}; it has {', '.join(sorted(known))}")
-        for name in sorted(action.required):
-            if not inputs.get(name.lower()):
-                job.stage.found.add(place, f"{step.uses} wants the input {name!r}")
         defaults = {
             name.lower(): text(worked_out(action.document, ("inputs", name, "default"), default or "", scope))
             for name, default in action.inputs.items()

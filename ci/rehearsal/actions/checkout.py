@@ -85,6 +85,9 @@ def _fetch(call: Call, folder: Path, wanted: str, depth: int) -> str:
             if _git(call, folder, "ls-remote", "origin", f"refs/{kind}/{wanted}"):
                 return _fetch(call, folder, f"refs/{kind}/{wanted}", depth)
         raise FailedError(f"a branch or a tag with the name {wanted!r} could not be found")
+    if depth == 0 and target.startswith("refs/remotes/origin/"):
+        # With the whole history every branch comes anyway.
+        specs = specs[:2]
     _git(call, folder, "fetch", "--quiet", "--force", *tags, *deep, "origin", *dict.fromkeys(specs))
     return target
 

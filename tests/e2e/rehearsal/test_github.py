@@ -244,6 +244,27 @@ def test_a_push_without_the_right_to_is_refused(
     assert (done.code, done.told["pushed"], said in done.errors) == (1, [], True), done.errors
 
 
+_CHECKOUT = """
+on: {pull_request: , push: , release: , merge_group: }
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - {uses: actions/checkout@v7, with: {fetch-depth: 0}}
+      - run: test "$(git rev-parse HEAD)" = "$GITHUB_SHA" -a "$(git rev-list --count origin/main)" -ge 2
+      - {uses: actions/checkout@v7, with: {path: shallow}}
+      - {working-directory: shallow, run: 'test "$(git rev-parse HEAD) $(git rev-list --count HEAD)" = "$GITHUB_SHA 1"'}
+      - {uses: actions/checkout@v7, with: {path: named, ref: main}}
+      - {working-directory: named, run: 'test "$(git branch --show-current)" = main'}
+"""
+
+
+@pytest.mark.parametrize("event", ["pull_request", "push", "release", "merge_group"])
+def test_a_checkout_is_as_deep_as_it_is_asked_to_be(rehearse: Callable[..., Any], event: str) -> None:
+    rehearse({"w.yml": _CHECKOUT}, "--list")
+    assert rehearse({}, "--event", event).code == 0
+
+
 _SECRET = """
 on: pull_request
 defaults: {run: {shell: bash}}
