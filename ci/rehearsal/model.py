@@ -8,6 +8,8 @@ from typing import Any
 
 from ci.rehearsal.document import Document, Path
 
+_DIGEST = 40
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
@@ -31,7 +33,10 @@ class Step:
     @property
     def title(self) -> str:
         """What it is called where its name is not worked out."""
-        return self.name or self.uses or f"Run {(self.run or '').strip().partition(chr(10))[0]}"
+        if self.name is None and self.uses is not None:
+            action, sign, version = self.uses.partition("@")
+            return f"{action}{sign}{version[:7] if len(version) == _DIGEST else version}"
+        return self.name or f"Run {(self.run or '').strip().partition(chr(10))[0]}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -87,7 +87,8 @@ def _jobs(
         own = _own(job, done, loaded, made)
         why = _why_not(job, [done[name] for name in own if name in done])
         pretended = stage.order.ends.get(job.name)
-        variables = {**known, **made.variables, **job.variables, **_outside(around)}
+        # What comes from outside wins over what the file says.
+        variables = {**known, **made.variables, **job.variables, **around.outside}
         circles(job.variables, lambda what, job=job: stage.found.add(job.place, f"{job.name}: {what}"))  # type: ignore[misc]
         if pretended is not None:
             leg = LegEnd(job=job.name, name=job.name, result=pretended, why="not run", pretended=True)
@@ -102,11 +103,6 @@ def _jobs(
             kept |= {} if left is None else {job.name: left}
         done[job.name] = JobEnd(id=job.name, needs=tuple(own), legs=(leg,))
     return done
-
-
-def _outside(around: Around) -> Mapping[str, str]:
-    # What comes from outside wins over what the file says.
-    return around.outside
 
 
 def _wanted(made: Pipeline, names: tuple[str, ...]) -> set[str]:
