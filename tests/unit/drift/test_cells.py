@@ -145,6 +145,14 @@ def test_the_nth_of_equal_requests_belongs_to_the_nth_recording(desk: Desk, make
     assert desk.facts == DriftFacts(compared=2)
 
 
+def test_an_answer_is_told_beside_the_recording_of_its_number(desk: Desk, make: type[Makers]) -> None:
+    for number in (1, 2, 3):
+        desk.record(make.whole({"status": "queued"}), ordinal=number)
+        desk.observe(make.whole({"status": "queued", f"new_{'abc'[number - 1]}": 1}), ordinal=number)
+    found = {each.where: each.recording.rpartition("-")[2] for each in desk.facts.differences}
+    assert (found["new_b"], found["new_c"]) == ("2.json", "3.json")
+
+
 def test_a_request_that_holds_a_live_answer_belongs_to_the_turn_in_its_place(desk: Desk, make: type[Makers]) -> None:
     for number, word in enumerate(("One", "Two", "Three")):
         desk.record(make.whole(make.chat(), ask=f"{word}, as recorded"), at=number)

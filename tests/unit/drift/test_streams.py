@@ -163,3 +163,28 @@ def test_items_whose_events_have_no_number_are_told_apart_by_their_id(make: type
     assert ("breaking", "event-order", "response.content_part.added before response.output_text.delta") in make.told(
         make.compare(recorded, observed)
     )
+
+
+def test_what_one_of_several_recordings_does_otherwise_is_owed_by_nobody(make: type[Makers]) -> None:
+    def with_bill(at: int) -> Any:
+        content = make.message_stream()
+        events(content).insert(at, {"event": "bill", "data": {"type": "bill", "cents": 1}})
+        return content
+
+    early, late, without = with_bill(1), with_bill(len(events(make.message_stream())) - 1), make.message_stream()
+    for observed in (early, late):
+        assert make.compare([early, late], observed) == []
+    assert make.compare([early, without], without) == []
+    assert ("breaking", "event-order", "bill before message_delta") in make.told(make.compare(early, late))
+    assert ("breaking", "gone-event", "bill") in make.told(make.compare([early, late], without))
+
+
+def test_an_order_is_that_of_each_item_however_many_there_are(make: type[Makers]) -> None:
+    text = ("text", {"text": ""}, [{"type": "text_delta", "text": "x"}])
+    recorded, observed = make.message_stream(text, text), make.message_stream(text, text)
+    found = events(observed)
+    at = max(i for i, kind in enumerate(kinds(observed)) if kind == "content_block_stop")
+    found[at - 1], found[at] = found[at], found[at - 1]
+    assert make.told(make.compare(recorded, observed)) == [
+        ("breaking", "event-order", "content_block_delta before content_block_stop")
+    ]
