@@ -28,6 +28,8 @@ _EVIDENCE = (
     ("cells/*/running", "running"),
     ("cells/*/calls.jsonl", "calls"),
     ("cells/*/misses.jsonl", "misses"),
+    ("cells/*/drift.json", "drift"),
+    ("cells/*/budget.json", "budget"),
     ("cells/*/pytest.log", "log"),
     ("cells/*/tests.log", "log"),
     ("cells/*/cell.log", "log"),
