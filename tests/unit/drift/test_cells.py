@@ -285,9 +285,13 @@ def test_the_file_is_bounded_and_says_how_much_it_leaves_out(desk: Desk, make: t
     for number in range(2, 8):
         extra = {f"new_{chr(97 + i % 26)}{chr(97 + i // 26)}": 1 for i in range(50)}
         desk.observe(make.whole(make.chat() | extra), attempt=str(number))
+    body = make.chat()
+    del body["usage"]
+    desk.observe(make.whole(body), attempt="8")
     content = desk.content
-    assert content["counts"]["additive"] == 350
-    assert (len(content["differences"]), content["left_out"]["differences"]) == (200, 150)
+    assert content["counts"] == {"breaking": 1, "additive": 350, "note": 0}
+    assert [each["severity"] for each in content["differences"]] == ["breaking"] + ["additive"] * 199
+    assert (len(content["differences"]), content["left_out"]["differences"]) == (200, 151)
     assert len((desk.cell / "drift.json").read_bytes()) < 250_000
     assert len(desk.lines) < 20
     assert any("more differences" in line and "stackproof drift abc --all" in line for line in desk.lines)
