@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -57,6 +58,9 @@ def git(folder: Path, *words: str) -> str:
 
 def rehearsed(project: Path, scratch: Path, *words: str, extra: Mapping[str, str] | None = None) -> Rehearsed:
     """`python -m ci.rehearsal --json` of a repository."""
+    for program in ("git", "bash", "jq"):
+        if shutil.which(program) is None:
+            pytest.skip(f"a rehearsal needs {program}")
     scratch.mkdir(exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "CI"))}
     done = subprocess.run(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ci.rehearsal.expressions import ExpressionError, Scope, evaluate, is_true, number, parse, text
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 _CONTEXTS = {
@@ -113,6 +113,7 @@ _json = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_json)
 def test_what_to_json_writes_from_json_reads(value: Any) -> None:
     scope = Scope(contexts={"it": value})
@@ -120,12 +121,14 @@ def test_what_to_json_writes_from_json_reads(value: Any) -> None:
     assert json.loads(evaluate(parse("toJSON(it)"), scope)) == value
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_quoted(value: str) -> None:
     quoted = "'" + value.replace("'", "''") + "'"
     assert evaluate(parse(quoted), Scope(contexts={})) == value
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_text_does_anything_but_be_read_or_refused(source: str) -> None:
     try:
@@ -134,6 +137,7 @@ def test_no_text_does_anything_but_be_read_or_refused(source: str) -> None:
         return
 
 
+@settings(deadline=None)
 @given(_json, _json)
 def test_the_operators_agree_with_each_other(left: Any, right: Any) -> None:
     scope = Scope(contexts={"l": left, "r": right})
@@ -150,6 +154,7 @@ def test_the_operators_agree_with_each_other(left: Any, right: Any) -> None:
     assert ask("!!l") is is_true(left)
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e14, max_value=1e14))
 def test_a_number_is_printed_so_that_it_is_read_as_the_same(value: float) -> None:
     assert math.isclose(number(text(value)), value, rel_tol=1e-14, abs_tol=1e-300)

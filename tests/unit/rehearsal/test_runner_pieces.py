@@ -13,7 +13,7 @@ from ci.rehearsal.expressions import ExpressionError
 from ci.rehearsal.masks import Masks
 from ci.rehearsal.order import Result
 from ci.rehearsal.results import JobEnd, LegEnd, of_jobs
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
@@ -33,6 +33,7 @@ def test_a_file_that_the_runner_refuses_fails_the_step(text: str, said: str) -> 
 _line = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp")), max_size=20)
 
 
+@settings(deadline=None)
 @given(st.lists(_line, max_size=5))
 def test_any_lines_come_back_from_between_two_words(lines: list[str]) -> None:
     word = "W" * (1 + max((len(line) for line in lines), default=0))
@@ -101,6 +102,7 @@ def test_what_only_looks_like_a_command_is_text(line: str) -> None:
     assert (commands.annotations, seen, wrong) == ([], [line], [])
 
 
+@settings(deadline=None)
 @given(st.text(min_size=3).filter(lambda value: len(value.strip()) >= 3), st.text())
 def test_a_secret_is_in_no_text_that_was_masked(value: str, around: str) -> None:
     masks = Masks()
