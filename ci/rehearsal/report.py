@@ -53,7 +53,7 @@ def lines(stage: Stage, ends: Sequence[RunEnd], wrong: Sequence[str]) -> list[st
         made += ["", f"secrets that were asked for and are not given: {', '.join(sorted(stage.absent_secrets))}"]
     if wrong:
         made += ["", "not as expected:", *(f"  {one}" for one in wrong)]
-    return [stage.masks.hide(line) for line in made]
+    return [stage.shown(line) for line in made]
 
 
 def as_json(stage: Stage, ends: Sequence[RunEnd], wrong: Sequence[str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from ci.rehearsal.shell import end_tracked
 from stackproof.errors import UsageError
 
 _FIRST_RUN = 1001
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -49,7 +51,7 @@ class Stage:
         for value in (*self.order.secrets.values(), fake_gh.TOKEN):
             self.masks.add(value)
         said = self.say
-        self.say = lambda text: said(self.masks.hide(text))
+        self.say = lambda text: said(self.shown(text))
         self.gh.state.mkdir()
         hosts = self.folder / "hosts"
         for name in (self.order.repository, FORK):
@@ -72,6 +74,10 @@ class Stage:
     def no_push(self) -> str:
         """Where a push without credentials goes, and fails."""
         return f"file://{self.folder}/no-credentials-to-push-to/"
+
+    def shown(self, text: str) -> str:
+        """Text as it may be printed: without secrets, and without what moves a cursor or colours the rest."""
+        return _CONTROL.sub("", self.masks.hide(text))
 
     def next_run(self) -> int:
         """The id of a run that starts."""

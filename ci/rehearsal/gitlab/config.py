@@ -72,9 +72,20 @@ def load(sources: list[tuple[str, str]], include: Callable[[str], str | None]) -
     )
 
 
+class Raw(str):
+    """A value with `expand: false`: what looks like a variable in it is text."""
+
+    __slots__ = ()
+
+
 def variables(given: Mapping[str, Any]) -> dict[str, str]:
-    """Values as text; one with a description has its value below it."""
-    return {name: _text(one.get("value", "") if isinstance(one, dict) else one) for name, one in given.items()}
+    """Values as text; one with a description or with `expand: false` has its value below it."""
+    made = {}
+    for name, one in given.items():
+        entry = one if isinstance(one, dict) else {"value": one}
+        value = _text(entry.get("value", ""))
+        made[name] = value if entry.get("expand", True) else Raw(value)
+    return made
 
 
 def seconds(given: Any, place: Place) -> float:

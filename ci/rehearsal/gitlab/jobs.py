@@ -15,7 +15,7 @@ from ci.rehearsal.actions.languages import environment_of
 from ci.rehearsal.artifacts import Selected, select
 from ci.rehearsal.gitlab import config
 from ci.rehearsal.gitlab.plan import Planned
-from ci.rehearsal.gitlab.variables import expanded
+from ci.rehearsal.gitlab.variables import expanded, worked_out
 from ci.rehearsal.machine import Machine
 from ci.rehearsal.order import Result
 from ci.rehearsal.origin import clone
@@ -60,7 +60,8 @@ def _scripts(
     stage: Stage, job: Planned, machine: Machine, known: Mapping[str, str], kept: Mapping[str, Path]
 ) -> tuple[list[StepEnd], bool]:
     given = job.given
-    variables = {name: expanded(value, known, below=(name,)) for name, value in known.items()}
+    number = machine.folder.name.rpartition("-")[2]
+    variables = worked_out({**known, "CI_JOB_NAME": job.name, "CI_JOB_STAGE": job.stage, "CI_JOB_ID": number})
     steps: list[StepEnd] = []
     try:
         _image(stage, given.get("image"), variables, machine)
@@ -75,9 +76,6 @@ def _scripts(
         **machine.environment(),
         "GITHUB_ACTIONS": "",
         **variables,
-        "CI_JOB_NAME": job.name,
-        "CI_JOB_STAGE": job.stage,
-        "CI_JOB_ID": machine.folder.name.rpartition("-")[2],
         "CI_PROJECT_DIR": str(machine.workspace),
         "CI_BUILDS_DIR": str(machine.workspace.parent),
     }

@@ -12,7 +12,7 @@ from ci.rehearsal.gitlab import config
 from ci.rehearsal.gitlab.config import Config
 from ci.rehearsal.gitlab.jobs import run_job
 from ci.rehearsal.gitlab.plan import Pipeline, Planned, plan
-from ci.rehearsal.gitlab.variables import circles, expanded, predefined
+from ci.rehearsal.gitlab.variables import circles, predefined, worked_out
 from ci.rehearsal.order import Result
 from ci.rehearsal.problems import WorkflowError
 from ci.rehearsal.results import JobEnd, LegEnd
@@ -159,9 +159,9 @@ def _trigger(
     if forward["pipeline_variables"]:
         outside |= around.outside
     if forward["yaml_variables"]:
-        # The job's own, and what it inherits from the top of its file; each worked out once.
-        handed = {name: value for name, value in variables.items() if not name.startswith("CI")}
-        outside = {**{name: expanded(value, variables, below=(name,)) for name, value in handed.items()}, **outside}
+        # The job's own, and what it inherits from the top; what they stand for is looked up here, not there.
+        here = worked_out({**variables, "CI_JOB_NAME": job.name, "CI_JOB_STAGE": job.stage})
+        outside = {**{name: value for name, value in here.items() if not name.startswith("CI")}, **outside}
     child = Around(
         stage=stage, source=_CHILD, outside=outside, revision=around.revision, parent=around.parent or around.source
     )

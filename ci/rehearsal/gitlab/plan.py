@@ -10,7 +10,7 @@ from ci.rehearsal.expressions import ExpressionError
 from ci.rehearsal.gitlab import config
 from ci.rehearsal.gitlab.conditions import holds
 from ci.rehearsal.gitlab.config import Config
-from ci.rehearsal.gitlab.variables import expanded
+from ci.rehearsal.gitlab.variables import worked_out
 from ci.rehearsal.problems import Place, WorkflowError
 
 _WHEN = ("on_success", "on_failure", "always", "manual", "never", "delayed")
@@ -147,7 +147,7 @@ def _rule(
     rules: Any, variables: Mapping[str, str], place: Place, exists: Callable[[str], bool]
 ) -> Mapping[str, Any] | None:
     """The first rule that holds. What would be asked of changes is taken to have changed."""
-    known = {name: expanded(value, variables, below=(name,)) for name, value in variables.items()}
+    known = worked_out(variables)
     for rule in rules:
         unknown = set(rule) - {
             "if",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from ci.rehearsal.events import TITLE
+from ci.rehearsal.gitlab.config import Raw
 from ci.rehearsal.order import Order
 from ci.rehearsal.origin import HEAD_BRANCH, NUMBER, Origin
 
@@ -63,14 +64,24 @@ def expanded(text: str, known: Mapping[str, str], *, below: tuple[str, ...] = ()
         name = found[1] or found[2]
         if name is None:
             return "$"
+        if isinstance(known.get(name), Raw):
+            return known[name]
         # A name inside its own value stays what it is.
         return found[0] if name in below else expanded(known.get(name, ""), known, below=(*below, name))
 
     return _NAMED.sub(one, text)
 
 
+def worked_out(known: Mapping[str, str]) -> dict[str, str]:
+    """Every variable with what it stands for."""
+    return {
+        name: value if isinstance(value, Raw) else expanded(value, known, below=(name,))
+        for name, value in known.items()
+    }
+
+
 def circles(own: Mapping[str, str], wrong: Callable[[str], None]) -> None:
     """Tell of variables that name themselves: the value above is replaced before it could be looked up."""
     for name, value in own.items():
-        if any(name in (found[1], found[2]) for found in _NAMED.finditer(value)):
+        if not isinstance(value, Raw) and any(name in (found[1], found[2]) for found in _NAMED.finditer(value)):
             wrong(f"the variable {name} names itself: it replaces what was there, and hands on the text {value!r}")

@@ -54,6 +54,20 @@ def test_a_pipeline_runs_with_its_child_and_hands_files_on(rehearse: Callable[..
     assert [run["event"] for run in done.told["workflows"]] == ["parent_pipeline", "merge_request_event"]
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    # What is forwarded is looked up in the job that forwards it: a name of the child's has to get there as text.
+    [('GREETING: "$CI_JOB_NAME"', "said lanes"), ('GREETING: {value: "$CI_JOB_NAME", expand: false}', "said one")],
+)
+def test_what_is_handed_to_a_child_is_looked_up_in_the_parent(
+    rehearse: Callable[..., Any], written: str, said: str
+) -> None:
+    text = _SOUND.replace("GREETING: hello", written).replace('test "$WHOLE" = "hello change"', "test true")
+    text = text.replace("mkdir out; echo one", 'eval "echo said $GREETING"; mkdir out; echo one')
+    done = rehearse({".gitlab-ci.yml": text, "ci/../end.yml": _END}, "--gitlab", "merge_request", "--show")
+    assert said in done.errors
+
+
 def test_the_source_chooses_the_jobs(rehearse: Callable[..., Any]) -> None:
     files = {".gitlab-ci.yml": _SOUND.replace('"hello change"', '"hello timed"'), "ci/../end.yml": _END}
     done = rehearse(files, "--gitlab", "schedule", "--end", "lanes=success", "--expect", "timed=failure")

@@ -9,7 +9,7 @@ from ci.rehearsal.expressions import ExpressionError
 from ci.rehearsal.gitlab import config
 from ci.rehearsal.gitlab.conditions import holds
 from ci.rehearsal.gitlab.plan import Pipeline, plan
-from ci.rehearsal.gitlab.variables import circles, expanded
+from ci.rehearsal.gitlab.variables import circles, expanded, worked_out
 from ci.rehearsal.problems import Place, WorkflowError
 
 _KNOWN = {"SOURCE": "push", "TAG": "v1.2", "EMPTY": "", "RE": "/^v/"}
@@ -50,6 +50,12 @@ def test_variables_stand_for_others_and_one_that_names_itself_is_told() -> None:
     wrong: list[str] = []
     circles(known, wrong.append)
     assert wrong == ["the variable SELF names itself: it replaces what was there, and hands on the text '$SELF'"]
+
+
+def test_a_value_that_is_not_to_be_expanded_stays_as_it_is_wherever_it_goes() -> None:
+    known = config.variables({"A": {"value": "$B", "expand": False}, "B": "b", "C": "$A/$B", "D": True})
+    assert worked_out(known) == {"A": "$B", "B": "b", "C": "$B/b", "D": "true"}
+    assert isinstance(worked_out(known)["A"], config.Raw)
 
 
 def _plan(text: str, given: Mapping[str, str] | None = None) -> Pipeline | None:
