@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from stackproof.ci import kind
+from stackproof.ci.kind import Kind
 from stackproof.errors import ExitCode, StackproofError
-from stackproof.option_values import truthy
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,8 +34,8 @@ def open_streams() -> None:
 
 
 def is_plain(stream: IO[str], environ: Mapping[str, str]) -> bool:
-    """Whether colour and live views are out of place: no terminal, a CI system, or NO_COLOR."""
-    return bool(environ.get("NO_COLOR")) or truthy(environ.get("CI")) or not stream.isatty()
+    """Whether colour and live views are out of place: no terminal, NO_COLOR, or a CI system, whatever it emulates."""
+    return bool(environ.get("NO_COLOR")) or kind.of(environ) is not Kind.NONE or not stream.isatty()
 
 
 def make(stream: IO[str], environ: Mapping[str, str]) -> Console:

@@ -150,7 +150,9 @@ def _cells(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: di
         return _beside(parts, environ, telling, codes)
     planned: list[Any] = []
     for each in parts.plans:
-        outcome = run.execute(each, console=telling.console, environ=environ, keep_going=True, steps=telling.steps)
+        outcome = run.execute(
+            each, console=telling.console, environ=environ, keep_going=True, steps=telling.steps, log=telling.log
+        )
         codes |= {ended.cell.id: ended.exit_code for ended in outcome.cells}
         planned += (jsonfile.read(parts.run_dir / "plan.json") or {}).get("cells", [])
         if outcome.exit_code in _SIGNALS:

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from stackproof import console, parts
 from stackproof.checks import claims
+from stackproof.ci import guard, log
 from stackproof.errors import UsageError
 from stackproof.lanes import covered
 from stackproof.parts import Parts
@@ -20,7 +21,7 @@ from stackproof.recorder import redact
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.rundir import new_run_id
 from stackproof.run.steps import Telling
-from stackproof.verdict import compared, github, policy, publish, render, terminal
+from stackproof.verdict import compared, policy, publish, render, terminal
 from stackproof.verdict.records import Verdict
 from stackproof.verdict.weigh import weigh
 
@@ -81,9 +82,9 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     say = (lambda _: None) if as_json else console.out
     steps = parts.steps_of(whole)
     # A signal that comes while the verdict is made does not take it away.
-    with github.fenced(environ, say), Interrupts() as late:
+    with log.fenced(environ, quiet=as_json) as folds, Interrupts() as late:
         say(f"stackproof verify-release · run {run_id} · {len(steps.names)} steps")
-        ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps))
+        ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps, log=folds))
         run_dir = whole.run_dir
         weighed = weigh(project, run_dir, environ=environ, today=today)
         secrets = parts.secrets_of(rules, project, environ)
@@ -93,8 +94,8 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
         if published.compared is not None:
             for line in redact.conceal(compared.lines(published.compared), secrets):
                 say(line)
-    for line in publish.annotated(published):
-        say(line)
+    for line in () if as_json else publish.annotated(published):
+        guard.command(line)
     stopped = ran.stopped or parts.code_of(late)
     return int(weighed.exit_code if stopped is None else stopped)
 

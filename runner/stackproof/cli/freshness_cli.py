@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 import click
 
 from stackproof import catalog, console
+from stackproof.ci import log
 from stackproof.cli.listing import print_json
 from stackproof.cli.policy_cli import Surroundings
 from stackproof.recorder import redact
 from stackproof.verdict import freshness as fresh
-from stackproof.verdict import github, summary
+from stackproof.verdict import summary
 
 
 @click.command("freshness")
@@ -54,7 +55,7 @@ def freshness(around: Surroundings, setups: tuple[str, ...], max_age_days: int |
         print_json(redact.conceal(fresh.to_json(found), secrets))
         return found.exit_code
     # Reasons come from files that others wrote.
-    with github.fenced(around.environ, console.out):
+    with log.fenced(around.environ):
         for line in redact.conceal(list(fresh.lines(found)), secrets):
             console.out(line)
     return found.exit_code

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from stackproof import __version__, console
+from stackproof.ci import guard
 from stackproof.cli.cli_words import CommandGroup, RunCommand, given, run_parameters, usage_error
 from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.option_values import truthy
@@ -50,6 +51,11 @@ def entry() -> NoReturn:
 
 def main(argv: Sequence[str], *, environ: Mapping[str, str], project: Path) -> int:
     """Run one command and return its exit code; errors are printed on standard error."""
+    with guard.guarded(environ):
+        return _run(argv, environ, project)
+
+
+def _run(argv: Sequence[str], environ: Mapping[str, str], project: Path) -> int:
     around = Surroundings(environ=environ, project=project)
     try:
         result = cli.main(args=list(argv), prog_name="stackproof", standalone_mode=False, obj=around)

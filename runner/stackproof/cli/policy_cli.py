@@ -11,6 +11,7 @@ from typing import Protocol
 import click
 
 from stackproof import catalog, console
+from stackproof.ci import guard, log
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
@@ -20,7 +21,7 @@ from stackproof.parts import secrets_of
 from stackproof.plan import RUNS
 from stackproof.recorder import redact
 from stackproof.release import show
-from stackproof.verdict import accepted, compared, elsewhere, expected, github, publish, render, update
+from stackproof.verdict import accepted, compared, elsewhere, expected, publish, render, update
 from stackproof.verdict.check import check, seen
 from stackproof.verdict.compared import Compared, Results
 from stackproof.verdict.concealing import conceal_verdict
@@ -152,12 +153,12 @@ def verdict(
         content = {**render.to_json(weighed), "compared": changes}
         console.out(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False))
         return weighed.exit_code
-    with github.fenced(around.environ, console.out):
+    with log.fenced(around.environ):
         show(weighed, shown, around.project, as_json=False, page=page)
         for line in redact.conceal([*evidence.notes, *(compared.lines(found) if found is not None else ())], secrets):
             console.out(line)
     for line in notes:
-        console.out(line)
+        guard.command(line)
     return weighed.exit_code
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from stackproof import console
+from stackproof.ci import log
 from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, json_option, recording_dir_option, room
 from stackproof.errors import ExitCode, UsageError
@@ -21,7 +22,6 @@ from stackproof.recordings.patching_content import Known
 from stackproof.recordings.patching_text import RefusedError
 from stackproof.recordings.reporting import Summary, change_facts
 from stackproof.recordings.wording import counted, json_text, one_line, size
-from stackproof.verdict import github
 
 _DEFAULT = Limits()
 _SHOWN = 50  # changes in full
@@ -55,7 +55,7 @@ def patch(around: Surroundings, /, *, base: str, output: str, as_json: bool, rec
             facts = {"file": output, "bytes": len(text), "left_out": list(others)}
             console.out(json_text({**_facts("recordings-patch", good, summary), **facts}))
             return ExitCode.PASS
-        with github.fenced(around.environ, console.out):
+        with log.fenced(around.environ):
             for line in (*_lines(good, summary, place), *_left_out(others)):
                 console.out(line)
             console.out(f"written: {output}, {size(len(text))}; `stackproof recordings apply {output}` takes it")
@@ -110,7 +110,7 @@ def apply(
             elif as_markdown:
                 console.out(_markdown(good, summary, place))
             else:
-                with github.fenced(around.environ, console.out):
+                with log.fenced(around.environ):
                     for line in _lines(good, summary, place):
                         console.out(line)
                     console.out(_end(good, only_check=only_check))

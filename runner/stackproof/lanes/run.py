@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from stackproof import console, parts
+from stackproof.ci import guard, log
 from stackproof.errors import ExitCode
 from stackproof.evidence.gather import gather
 from stackproof.lanes import judged, told
@@ -24,7 +25,7 @@ from stackproof.run.interrupts import Interrupts
 from stackproof.run.judge import worst
 from stackproof.run.rundir import new_run_id
 from stackproof.run.steps import Telling
-from stackproof.verdict import github, policy
+from stackproof.verdict import policy
 from stackproof.verdict.concealing import conceal_verdict
 from stackproof.verdict.policy_records import Policy
 from stackproof.verdict.records import Verdict
@@ -92,9 +93,9 @@ def _parts(asked: Asked) -> int:
     shown = Console(quiet=True) if asked.as_json else console.make(sys.stdout, environ)
     say = (lambda _: None) if asked.as_json else console.out
     steps = parts.steps_of(whole)
-    with github.fenced(environ, say), Interrupts() as late:
+    with log.fenced(environ, quiet=asked.as_json) as folds, Interrupts() as late:
         say(f"stackproof lane {lane.name} · run {run_id} · {counted(len(steps.names), 'step')}")
-        ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps))
+        ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps, log=folds))
         verdict = _verdict(asked, rules, whole)
         beside = [ran.codes.get(name, ExitCode.NOTHING_RAN) for name in _not_judged(lane)]
         codes = [*beside, *([verdict.exit_code] if verdict is not None else [])]
@@ -111,8 +112,8 @@ def _parts(asked: Asked) -> int:
         content = told.write(made)
         for line in [json.dumps(content, indent=2, ensure_ascii=False)] if asked.as_json else told.lines(made, project):
             console.out(line)
-    for line in told.annotated(made, environ):
-        say(line)
+    for line in () if asked.as_json else told.annotated(made, environ):
+        guard.command(line)
     return int(parts.code_of(late) or made.exit_code)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stackproof.ci import guard, kind
 from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile, junit, testlog
@@ -23,6 +24,7 @@ from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.judge import CellFacts, Judgement, judge
 from stackproof.run.progress import Progress, Tail
 from stackproof.run.screen import Screen
+from stackproof.run.told_by_child import Handed
 from stackproof.stack import interpreter, lifetime, start
 from stackproof.stack.process import last_lines, tail
 
@@ -88,7 +90,9 @@ class CellRun:
         began = time.monotonic()
         self._dir.mkdir(parents=True, exist_ok=True)
         try:
-            yield from self._await(cell_file.write(self._dir, self._order()))
+            with self._screen.preparing(self._cell):
+                order = self._order()
+            yield from self._await(cell_file.write(self._dir, order))
         except StackproofError as error:
             # Before its process was there: nothing of it has run.
             jsonfile.write(self._dir / "outcome.json", {"error": start.error_facts(error)})
@@ -157,21 +161,32 @@ class CellRun:
         # A cell with containers talks to their engine: it shuts off only its tests, by itself.
         prefix = () if self._cell.mode.in_containers else self._seal.prefix
         command = [*prefix, sys.executable, "-P", "-m", "stackproof.run.cell", str(self._dir)]
-        output = None if suite.talks(self._plan.options) else (self._dir / "cell.log").open("ab")
+        talks = suite.talks(self._plan.options)
+        output = None if talks else (self._dir / "cell.log").open("ab")
+        # Where a CI system reads marks in the output, both streams come through here, and in one order.
+        told: Handed | None = None
+        pipe: int | None = None
+        if talks and kind.of(self._caller).reads_marks:
+            reading, pipe = os.pipe()
+            told = Handed(reading, lambda line: self._screen.line(guard.uncoloured(line)))
         # A session of its own: a Ctrl-C at the terminal reaches us alone, and we hand it on once.
         process = subprocess.Popen(
             command,
             cwd=self._plan.project,
             env={**self._caller, **extra},
-            stdout=output,
-            stderr=None if output is None else subprocess.STDOUT,
+            stdout=output if pipe is None else pipe,
+            stderr=None if output is None and pipe is None else subprocess.STDOUT,
             start_new_session=True,
         )
+        if pipe is not None:
+            os.close(pipe)
         killed_at: float | None = None
         try:
             if self._plan.options.tests:
                 self._screen.begin(self._cell)
             while process.poll() is None:
+                if told is not None:
+                    told.look()
                 self._look()
                 if self._interrupts.count > self._signals_passed:
                     killed_at = killed_at or time.monotonic() + _STOP_WITHIN
@@ -186,6 +201,8 @@ class CellRun:
                 output.close()
             self._screen.clear()
             _end(process)
+            if told is not None:
+                told.close()
             # Nothing is left to do here unless the cell itself was killed.
             lifetime.end_marked(*run_folder.markers(self._plan.run_id, self._dir))
 

@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from stackproof import plan_text
+from stackproof.ci.log import NOWHERE, Log
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
 from stackproof.evidence import coverage, jsonfile, junit, manifest, merge, rescued, testlog
@@ -81,13 +82,14 @@ def execute(
     environ: Mapping[str, str] | None = None,
     keep_going: bool = False,
     steps: Steps | None = None,
+    log: Log = NOWHERE,
 ) -> RunOutcome:
     """Run every cell of `plan`, show it, write the evidence, and say what became of it.
 
     console: where to show it, standard output when None; with `--json` nothing is shown, and one object is printed
     there at the end. environ: the caller's environment, ours when None. keep_going: also after a cell whose stack did
-    not start. steps: of a larger whole, in which each cell is one. NotProvenError when `--seal require` cannot be met,
-    UsageError when coverage is asked for and not installed.
+    not start. steps: of a larger whole, in which each cell is one. log: what folds each cell.
+    NotProvenError when `--seal require` cannot be met, UsageError when coverage is asked for and not installed.
     For the main thread only: it takes SIGINT and SIGTERM over, and hands them to the cell that runs.
     """
     caller = dict(os.environ if environ is None else environ)
@@ -96,6 +98,7 @@ def execute(
         Console(quiet=True) if plan.options.json else out,
         live=out.is_terminal and not suite.talks(plan.options),
         steps=steps,
+        log=log,
     )
     if measured := begin.wanted(plan.options):
         package.require_here()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from stackproof import calls_told
+from stackproof.ci.log import NOWHERE, Log
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.testlog import TestEntry
@@ -21,7 +23,7 @@ from stackproof.recorder.mode import Mode
 from stackproof.run.judge import Judgement
 from stackproof.run.namespace import Seal
 from stackproof.run.progress import Progress
-from stackproof.run.steps import Steps
+from stackproof.run.steps import Steps, alive
 from stackproof.stack.process import shown
 
 _PLAIN_EVERY = 15.0
@@ -34,7 +36,7 @@ class Screen:
     """Prints a run to `console`; `live` is whether a bar that redraws itself can be used.
 
     steps: of what the cells are a part of; each cell is a step then. prefix: of each line, where cells run
-    side by side.
+    side by side. log: what folds each cell up to its failures and its conclusion.
     """
 
     def __init__(
@@ -45,7 +47,9 @@ class Screen:
         clock: Callable[[], float] = time.monotonic,
         steps: Steps | None = None,
         prefix: str = "",
+        log: Log = NOWHERE,
     ) -> None:
+        self._log = log
         self._steps = steps
         self._prefix = prefix
         self._console = console
@@ -63,9 +67,10 @@ class Screen:
         self._console.print(f"{self._prefix}{text}", markup=False, highlight=False, soft_wrap=True, emoji=False)
 
     def step(self, cell: Cell) -> None:
-        """A cell is next: a line where it is one step of many, nothing where it is all there is."""
-        if self._steps is not None:
-            self.line(self._steps.begin(cell.title))
+        """A cell is next: a line where it is one step of many, nothing where it is all there is and nothing folds."""
+        line = cell.title if self._steps is None else self._steps.begin(cell.title)
+        if not self._log.fold(line) and self._steps is not None:
+            self.line(line)
 
     def ready(self, event: Mapping[str, Any]) -> None:
         """A stack or service answers: from here on the tests' time counts."""
@@ -73,6 +78,15 @@ class Screen:
         log = jsonfile.text(event, "log")
         where = f"   log {shown(Path(log))}" if log else ""
         self.line(f"● {event['name']} ready in {event['seconds']:.1f} s at {event['url']}{where}")
+
+    @contextlib.contextmanager
+    def preparing(self, cell: Cell) -> Iterator[None]:
+        """Before its process is there: an environment is made, an image is built, something is fetched."""
+        if self._live:
+            yield
+            return
+        with alive(f"{self._prefix}{cell.title}: being prepared", self._console):
+            yield
 
     def begin(self, cell: Cell) -> None:
         """The tests of `cell` are about to run."""
@@ -108,6 +122,11 @@ class Screen:
             self._last_line = now
             self.line(f"{cell.suite.name}: no test has a result yet, {now - self._began:.0f} s")
             return
+        if progress.total and progress.done >= progress.total and quiet >= _PLAIN_EVERY:
+            # Containers go, evidence is written.
+            self._last_line = now
+            self.line(f"{cell.suite.name}: every test has a result, it ends, {now - self._began:.0f} s")
+            return
         # The last tenth is the line that `end` prints; a quick suite needs no other.
         if (self._step < step < 10 and quiet >= _PLAIN_APART) or (
             progress.done < progress.total and quiet >= _PLAIN_EVERY
@@ -135,6 +154,8 @@ class Screen:
 
     def failures(self, entries: Sequence[TestEntry], misses: Sequence[Mapping[str, Any]], log: Path) -> None:
         """Every failure with its text, or with the miss behind it; each miss once."""
+        if entries or misses:
+            self._log.unfold()
         missed = {str(miss.get("test_id")) for miss in misses}
         for entry in [entry for entry in entries if entry.nodeid not in missed][:_FAILURES_SHOWN]:
             self.line(f"✗ {entry.nodeid}")
@@ -198,6 +219,7 @@ class Screen:
 
     def conclusion(self, cell: Cell, judgement: Judgement, seconds: float, again: str) -> None:
         """PASS, or what else it is; and how to have exactly this cell again."""
+        self._log.unfold()
         reason = f": {judgement.reason}" if judgement.reason else ""
         if judgement.exit_code in _NO_TESTS:
             self.line(f"✗ {judgement.reason}")

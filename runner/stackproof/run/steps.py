@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from stackproof.ci.log import NOWHERE, Log
 from stackproof.evidence import steps
 
 _EVERY = 15.0  # seconds between two signs of life where nothing redraws itself
@@ -116,15 +117,21 @@ def alive(what: str, console: Console, *, every: float = _EVERY) -> Iterator[Non
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Telling:
-    """Where the checks say what they do. console: quiet where only the verdict is wanted."""
+    """Where the checks say what they do. console: quiet where only the verdict is wanted. log: what folds steps."""
 
     console: Console
     say: Callable[[str], None]
     steps: Steps
+    log: Log = NOWHERE
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Say that a check begins, and show that it lives while it prints nothing."""
-        self.say(self.steps.begin(name))
-        with alive(name, self.console):
-            yield
+        line = self.steps.begin(name)
+        if not self.log.fold(line):
+            self.say(line)
+        try:
+            with alive(name, self.console):
+                yield
+        finally:
+            self.log.unfold()

@@ -3,19 +3,18 @@
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands, and the runner's own escapes
 (actions/toolkit, packages/core/src/command.ts). The runner takes a line for a command wherever one starts, blanks
 before it or not, so that text from tests must neither start a line here nor anywhere else in the output of a run:
-`fenced` is for that output.
+`stackproof.ci` is for that output.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from stackproof.ci import kind
+from stackproof.ci.kind import Kind
 from stackproof.evidence.typecheck import Message
-from stackproof.option_values import truthy
 from stackproof.plaintext import plain, shortened
 from stackproof.verdict.records import Rule, State, Verdict
 from stackproof.verdict.test_rows import Failure
@@ -43,41 +42,36 @@ class Annotation:
 
 def is_wanted(environ: Mapping[str, str]) -> bool:
     """Whether a GitHub runner reads the output."""
-    return truthy(environ.get("GITHUB_ACTIONS"))
-
-
-@contextmanager
-def fenced(environ: Mapping[str, str], say: Callable[[str], None]) -> Iterator[None]:
-    """Have the runner obey nothing that is printed inside: names and texts of tests are printed there.
-
-    The word that ends it cannot be guessed. Nothing is said where no runner reads the output.
-    """
-    if not is_wanted(environ):
-        yield
-        return
-    token = secrets.token_hex(16)
-    say(f"::stop-commands::{token}")
-    try:
-        yield
-    finally:
-        say(f"::{token}::")
+    return kind.of(environ) is Kind.GITHUB
 
 
 def notes(verdict: Verdict, failures: Sequence[Failure], types: Sequence[Message]) -> list[Annotation]:
-    """At most ten, the most useful first: failed tests with their line, other failed tests, type errors, other rules.
+    """Failed tests, type errors, and the rules that these do not explain; at most ten, as `chosen` takes them."""
+    told = Counter(f"cell:{cell}" for failure in failures for cell in failure.cells)
+    told["types"] = len(types)
+    rules = [_of_rule(rule) for rule in _rules(verdict) if _bad(rule) > told[rule.id]]
+    return chosen(failures, types, rules, title="Release verdict", where="verdict.html")
 
-    When there are more, the last one says how many.
+
+def chosen(
+    failures: Sequence[Failure] = (),
+    types: Sequence[Message] = (),
+    others: Sequence[Annotation] = (),
+    *,
+    title: str,
+    where: str,
+) -> list[Annotation]:
+    """At most ten, the most useful first: failed tests with their line, other failed tests, type errors, the others.
+
+    When there are more, the last one, of that title, says how many, and that `where` has them all.
     """
     tests = [_of_test(failure) for failure in failures]
     found = [each for each in tests if each.line is not None] + [each for each in tests if each.line is None]
-    found += _of_types(types)
-    told = Counter(f"cell:{cell}" for failure in failures for cell in failure.cells)
-    told["types"] = len(types)
-    found += [_of_rule(rule) for rule in _rules(verdict) if _bad(rule) > told[rule.id]]
+    found += [*_of_types(types), *others]
     if len(found) <= MOST:
         return found
     more = len(found) - MOST + 1
-    rest = Annotation(level="warning", title="Release verdict", message=f"and {more} more: verdict.html has them all")
+    rest = Annotation(level="warning", title=title, message=f"and {more} more: {where} has them all")
     return [*found[: MOST - 1], rest]
 
 

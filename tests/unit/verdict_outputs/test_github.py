@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from tests.unit.verdict_outputs.conftest import Made, Test, example, rule
 
 from stackproof.evidence.outcomes import Outcome
@@ -47,10 +46,6 @@ def test_a_failure_stands_beside_its_line(made: Made) -> None:
 def test_nothing_is_said_where_no_runner_reads_it(made: Made) -> None:
     made.cell("server:reference", [bad("test_two")], failed("it failed"))
     assert publish.annotated(made.publish(environ={})) == []
-    said: list[str] = []
-    with github.fenced({}, said.append):
-        said.append("line")
-    assert said == ["line"]
 
 
 HOSTILE = "100% %0A%25\r\n::add-mask::x\n##[error]y\u2028::set-output name=a::b\x1b[31m\x00 a:b,c=d"
@@ -66,24 +61,6 @@ def test_no_text_of_a_test_becomes_a_command() -> None:
     shown = HOSTILE.replace("\r\n", "\n").replace("\u2028", "\\u2028").replace("\x1b", "\\x1b").replace("\x00", "\\x00")
     assert message == shown
     assert properties["title"] == properties["file"] == shown
-
-
-def test_what_tests_print_is_fenced_with_a_word_that_cannot_be_guessed() -> None:
-    said: list[str] = []
-
-    def run() -> None:
-        with github.fenced(RUNNER, said.append):
-            said.append("  ::add-mask::x")
-            raise ValueError("broken")
-
-    for _ in range(2):
-        with pytest.raises(ValueError, match="broken"):
-            run()
-    first, _, last, second, *_ = said
-    token = first.removeprefix("::stop-commands::")
-    assert len(token) == 32
-    assert last == f"::{token}::"
-    assert second != first
 
 
 def test_ten_at_most_the_most_useful_first(made: Made) -> None:
