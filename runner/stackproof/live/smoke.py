@@ -13,6 +13,7 @@ from rich.console import Console
 
 from stackproof import catalog, console
 from stackproof.catalog.records import ModelRole
+from stackproof.ci import guard, log
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.live import RESULT, LiveOutcome
@@ -61,7 +62,7 @@ def run(project: Path, order: SmokeOrder, *, environ: Mapping[str, str], today: 
     # All of them, so that what is written wrong is said before anything is called.
     plans = [work.plan(each) for each in choice.setups]
     run_dir = plans[0].run_dir
-    with github.fenced(environ, work.say), Interrupts() as interrupts:
+    with log.fenced(environ, quiet=order.as_json), Interrupts() as interrupts:
         work.say_all(told.head(order, choice, plans[0], today))
         run_folder.make(run_dir)
         try:
@@ -73,7 +74,8 @@ def run(project: Path, order: SmokeOrder, *, environ: Mapping[str, str], today: 
         content = jsonfile.read(run_dir / RESULT)
         console.out(scrub.text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False), secrets))
     elif github.is_wanted(environ):
-        work.say_all(note.command() for note in summary.notes(smoke))
+        for note in summary.notes(smoke):
+            guard.command(note.command())
     codes = results.exit_codes(work.results, work.cells, require=order.require)
     return int(worst(codes) if stopped is None else stopped)
 

@@ -323,7 +323,7 @@ def test_on_github_nothing_of_it_is_obeyed_but_its_own_notes(tmp_path: Path) -> 
     assert lines[0].startswith("::stop-commands::")
     token = lines[0].removeprefix("::stop-commands::")
     inside, _, after = told.out.partition(f"\n::{token}::\n")
-    assert "::set-output" in inside
+    assert "set-output name=a" in inside
     assert after.startswith("::error title=live smoke%3A openai/bad-1::1 failed")
     assert len(after.splitlines()) == 1
 
