@@ -1,7 +1,8 @@
 """A provider on loopback that behaves badly in one manner, for tests. Synthetic: no service stands behind it.
 
 What it says, and where that is documented, is in bad_answers.py. One server has all manners: the base URL of one is
-`http://127.0.0.1:PORT/for/MANNER/v1`, and without `/for/MANNER` it behaves in the manner that it was started with.
+`http://127.0.0.1:PORT/for/MANNER/v1`, and without `/for/MANNER` it behaves in the manner that it was started with. A
+call of the model `bad-MANNER` is answered in that manner, so that one run meets several of them.
 
     with bad_provider(Manner.NO_QUOTA) as provider:
         run(OPENAI_BASE_URL=provider.url)
@@ -53,6 +54,7 @@ class Manner(Enum):
 
 
 BROKEN = frozenset({Manner.STALL, Manner.RESET, Manner.UNFINISHED})
+_OF_MODELS = {f"bad-{manner.value}": manner for manner in Manner}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,6 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path.startswith("/for/"):
             name, _, rest = path.removeprefix("/for/").partition("/")
             path, manner = f"/{rest}", Manner(name)
+        manner = _OF_MODELS.get(str(body.get("model")), manner)
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
         key = bearer or self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or ""
         asked = Asked(manner=manner, method=self.command, path=path, key=key, body=body)
