@@ -37,18 +37,21 @@ _MINIMUM = 8
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 _TO_STANDARD = str.maketrans("-_", "+/")
 # A text that every key of a shape holds stands before its pattern: most texts hold none, and are done with at once.
+# Each reads a text once, also one that was made against it: what a key must have further on is no look-ahead, which
+# would read on from every "sk-" of "sk-sk-sk-…", but a group, and a match without it is passed over as a whole.
 _SHAPES = tuple(
     (name, hint, re.compile(pattern))
     for name, hint, pattern in (
         # Every real key has a digit; class names and slugs ("sk-estimator-doc-link-fitted") mostly have none.
-        ("an OpenAI or Anthropic key", "sk-", r"\bsk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"),
+        ("an OpenAI or Anthropic key", "sk-", r"\bsk-(?=[A-Za-z0-9_-]{20})[A-Za-z_-]*+([0-9])?[A-Za-z0-9_-]*+"),
         ("a Google key", "AIza", r"\bAIza[0-9A-Za-z_-]{35}"),
-        ("a Tavily key", "tvly-", r"\btvly-[A-Za-z0-9_-]{16,}"),
-        ("a Groq key", "gsk_", r"\bgsk_[A-Za-z0-9]{20,}"),
-        ("a Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
+        ("a Tavily key", "tvly-", r"\btvly-[A-Za-z0-9_-]{16,}+"),
+        ("a Groq key", "gsk_", r"\bgsk_[A-Za-z0-9]{20,}+"),
+        ("a Hugging Face token", "hf_", r"\bhf_[A-Za-z0-9]{30,}+"),
         ("an AWS key id", "A", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-        ("a bearer token", "earer ", r"\b[Bb]earer (?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}"),
-        ("a JSON web token", "eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+        # Here a look-ahead may stand: the space before it lets no two of them read the same.
+        ("a bearer token", "earer ", r"\b[Bb]earer (?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}+"),
+        ("a JSON web token", "eyJ", r"\beyJ[A-Za-z0-9_-]{10,}+(\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}+)?"),
         ("a private key", "-----BEGIN ", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
     )
 )
@@ -132,7 +135,7 @@ def _conceal(value: Any, needles: Needles) -> Any:
     for _, form in needles:
         value = value.replace(form, MASK)
     for _, _, shape in _SHAPES:
-        value = shape.sub(MASK, value)
+        value = shape.sub(lambda found: MASK if _is_key(found) else found[0], value)
     return value if _in(value, needles) is None else MASK
 
 
@@ -155,8 +158,12 @@ def _in(text: str, needles: Needles) -> str | None:
 def _in_plain(text: str, needles: Needles) -> str | None:
     whats = (what for what, form in needles if form in text)
     return next(whats, None) or next(
-        (what for what, hint, shape in _SHAPES if hint in text and shape.search(text)), None
+        (what for what, hint, shape in _SHAPES if hint in text and any(map(_is_key, shape.finditer(text)))), None
     )
+
+
+def _is_key(found: re.Match[str]) -> bool:
+    return not found.re.groups or found.lastindex is not None
 
 
 def _forms(value: str) -> Iterator[str]:

@@ -178,6 +178,65 @@ def test_a_megabyte_is_searched_in_no_time() -> None:
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.parametrize(
+    ("head", "unit"),
+    [
+        ("", "sk-"),
+        ("", "sk-a_b-"),
+        ("sk-", "-"),
+        ("", "AIza-"),
+        ("", "tvly-aaaaaaaaaaa-"),
+        ("tvly-", "tvly-"),
+        ("", "-gsk_aaaaaaaaaa"),
+        ("gsk_", "a"),
+        ("", "-hf_aaaaaaaaaaaaaa"),
+        ("hf_", "a"),
+        ("", "AKIA-ASIAQQQQQQQQQQQQ-"),
+        ("", "Bearer "),
+        ("", "Bearer/"),
+        ("Bearer ", "bearer/"),
+        ("", "bearer aaaaaaaaaaaaaaaaaaaaaaa/"),
+        ("", "eyJ-"),
+        ("", "eyJaaaaaaaaaaaa-"),
+        ("", "eyJ-eyJaaaaaaaaaaaa."),
+        ("eyJaaaaaaaaaa.", "eyJ-"),
+        ("eyJaaaaaaaaaa.eyJaaaaaaaaaa.", "eyJaaaaaaaaaa-"),
+        ("", "-----BEGIN "),
+        ("-----BEGIN ", "PRIVATE "),
+        ("-----BEGIN ", "PRIVATE KEY"),
+        ("-----BEGIN ", "-----"),
+        ("sk-", "%73k-"),
+        ("sk-", "c2st"),
+    ],
+)
+def test_text_made_against_a_pattern_takes_as_many_times_longer_as_it_is_longer(head: str, unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = head + unit * (size // len(unit))
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            redact.find(text, {})
+            redact.conceal(text, {})
+            best = min(best, time.process_time() - started)
+        return best
+
+    size = 8_000
+    while (short := seconds(size)) < 0.002:  # what is too quick to be measured
+        size *= 4
+    assert seconds(4 * size) < 9 * short  # 16 times as long would be by the square
+
+
+def test_what_a_pattern_passes_over_hides_no_key_behind_it() -> None:
+    key = "sk-" + "a1" * 12
+    assert _seen(f"sk-{'no-digit-in-here-' * 3} {key}", {})
+    assert _seen(f"sk-short sk-{key}", {})
+    token = ".".join(("eyJ" + "hbGciOi" * 3, "eyJ" + "zdWIiOi" * 3, "dozjgNryP4J3"))
+    assert _seen(f"eyJ{'a' * 20}.{token}", {})
+    assert _seen(f"Bearer {'a' * 20}-Bearer {'a1' * 10}", {})
+    text = "sk-aaaaaaaaaaaaaaaaaaaaaaaa {}, eyJaaaaaaaaaaaa.eyJ.{}"
+    assert redact.conceal(text.format(key, token), {}) == text.format("***", "***")
+
+
 # -- taking them out
 
 
