@@ -16,7 +16,10 @@ import pytest
 # What has something in common that takes long to make, or counts what is on the machine: one worker runs all of it
 # (`--dist loadgroup`), beside others with other tests.
 _TOGETHER = (
-    "e2e/live",
+    "e2e/drift/test_changed_provider.py",
+    "e2e/drift/test_noise.py",
+    "e2e/live/test_smoke_llama_cpp.py",
+    "e2e/live/test_suite_bad_provider.py",
     "e2e/page",
     "e2e/recorder/test_serve_foreign.py",
     "e2e/recordings/test_import_archive.py",
