@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from stackproof import console
+from stackproof.ci import guard, log
 from stackproof.errors import ExitCode
 from stackproof.evidence import digests, git, jsonfile, typecheck
 from stackproof.evidence.typecheck import Message, TypecheckFacts, TypecheckState
 from stackproof.run.rundir import new_run_dir
-from stackproof.verdict import accepted
+from stackproof.run.steps import alive
+from stackproof.verdict import accepted, github
+from stackproof.verdict.github import Annotation
 
 DEADLINE = 1800.0  # seconds; a cold cache over a large project takes minutes
 NAME = Path("checks/typecheck.json")
 
 
-def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> int:
+def run(
+    project: Path, argv: Sequence[str], *, run_dir: Path | None = None, environ: Mapping[str, str] | None = None
+) -> int:
     """Check types, print one line (and every error), write the evidence, and return the exit code.
 
     argv: paths and options for mypy; without any, mypy takes what the project's configuration names. 0 means no error
     but those that ci/expected/types.json accepts, 1 others, 7 that nothing was proven: mypy broke, or checked no file.
     """
+    caller = os.environ if environ is None else environ
     run_dir = new_run_dir(project) if run_dir is None else run_dir
     borne = accepted.load(project)
-    facts = check(project, argv, run_dir)
-    errors = accepted.beyond(facts.errors, borne)
-    for message in errors:
-        code = f"  [{message.code}]" if message.code else ""
-        console.out(f"{message.file}:{message.line}: {message.severity}: {message.message}{code}")
-    console.out(line(facts, errors))
+    with log.fenced(caller):
+        with alive("types", console.make(sys.stdout, caller)):
+            facts = check(project, argv, run_dir)
+        errors = accepted.beyond(facts.errors, borne)
+        for message in errors:
+            code = f"  [{message.code}]" if message.code else ""
+            console.out(f"{message.file}:{message.line}: {message.severity}: {message.message}{code}")
+        console.out(line(facts, errors))
+        if errors or facts.state is TypecheckState.TOOL_FAILURE:
+            console.out(_again(project, argv))
+    for note in _notes(facts, errors) if github.is_wanted(caller) else ():
+        guard.command(note.command())
     match facts.state:
         case TypecheckState.SUCCESS:
             return ExitCode.PASS
@@ -41,6 +55,19 @@ def run(project: Path, argv: Sequence[str], *, run_dir: Path | None = None) -> i
             return ExitCode.TESTS if errors else ExitCode.PASS
         case TypecheckState.TOOL_FAILURE:
             return ExitCode.NOT_PROVEN
+
+
+def _again(project: Path, argv: Sequence[str]) -> str:
+    nox = (project / "noxfile.py").is_file()
+    words = ["nox", "-s", "typecheck", *(["--"] if argv else [])] if nox else ["stackproof", "typecheck"]
+    return f"again: {shlex.join([*words, *argv])}"
+
+
+def _notes(facts: TypecheckFacts, errors: Sequence[Message]) -> list[Annotation]:
+    """Beside the lines; where nothing was checked, that."""
+    broken = facts.state is TypecheckState.TOOL_FAILURE
+    others = [Annotation(level="error", title="types: NOT PROVEN", message=summary(facts, errors))] if broken else []
+    return github.chosen((), errors, others, title="types", where="the log")
 
 
 def check(project: Path, argv: Sequence[str], run_dir: Path) -> TypecheckFacts:

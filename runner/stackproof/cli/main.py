@@ -143,11 +143,8 @@ def run(ctx: click.Context, /, **_: object) -> int:
                 for line in plan_text.lines(planned):
                     console.out(line)
         return ExitCode.PASS
-    if form == "text":
-        for line in plan_text.lines(planned):
-            console.out(line)
-    outcome = import_module("stackproof.run.orchestrate").execute(planned)
-    return int(outcome.exit_code)
+    carry_out = import_module("stackproof.run_command").carry_out
+    return int(carry_out(planned, around.environ, text=form == "text"))
 
 
 @cli.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

@@ -110,6 +110,7 @@ def _parts(asked: Asked) -> int:
             waivers=rules.waivers if rules is not None else (),
         )
         content = told.write(made)
+        told.summarise(made, environ)
         for line in [json.dumps(content, indent=2, ensure_ascii=False)] if asked.as_json else told.lines(made, project):
             console.out(line)
     for line in () if asked.as_json else told.annotated(made, environ):

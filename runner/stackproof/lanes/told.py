@@ -14,13 +14,12 @@ from typing import Any
 
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, merge, read, rescued
-from stackproof.recorder import redact
-from stackproof.verdict import concealing, publish, render, terminal
+from stackproof.verdict import concealing, github, markdown, noted, render, summary, terminal
 from stackproof.verdict.expected import CLAIMS
+from stackproof.verdict.github import Annotation
 from stackproof.verdict.policy_records import Waiver
-from stackproof.verdict.publish import Publication
 from stackproof.verdict.records import Verdict
-from stackproof.verdict.test_rows import failures, misses_of, rows
+from stackproof.verdict.test_rows import Failure
 
 NAME = "lane.json"
 SCHEMA = 1
@@ -81,25 +80,47 @@ def lines(told: Told, project: Path) -> Iterator[str]:
 
 def annotated(told: Told, environ: Mapping[str, str]) -> list[str]:
     """The lines that put the most useful findings beside the changed code; none where no GitHub runner reads them."""
-    if told.verdict is None:
+    if not github.is_wanted(environ):
         return []
-    found = read.read(told.run_dir)
-    tests = concealing.conceal_rows(rows(found, told.waivers, _day(told.verdict)), told.secrets)
-    missed = redact.conceal(misses_of(told.run_dir, found.cells), told.secrets)
-    return publish.annotated(
-        Publication(
-            run_dir=told.run_dir,
-            verdict=told.verdict,
-            evidence=found,
-            rows=tests,
-            failures=tuple(failures(tests, missed)),
-            environ=environ,
-        )
-    )
+    bad = _failed(told)
+    if told.verdict is None:
+        notes = github.chosen(bad, (), _others(told, bad), title=f"lane {told.lane}", where="the run folder")
+    else:
+        types = read.read(told.run_dir).typecheck
+        notes = github.notes(told.verdict, bad, types.errors if types is not None else ())
+    return [note.command() for note in notes]
 
 
-def _day(verdict: Verdict) -> date | None:
-    return date.fromisoformat(verdict.as_of) if verdict.as_of else None
+def summarise(told: Told, environ: Mapping[str, str]) -> None:
+    """Append the lane to the page of the job, where it has one: the verdict over its part, or what each part gave."""
+    if not summary.wanted(environ):
+        return
+    if (verdict := told.verdict) is not None:
+        of = f"Lane {told.lane}"
+        summary.append(environ, lambda room: markdown.to_markdown(verdict, limit=room, of=of))
+        return
+    table = [(name, "PASS" if code is ExitCode.PASS else _ended(code), "") for name, code in told.codes.items()]
+    result = "PASS" if told.exit_code is ExitCode.PASS else _ended(told.exit_code)
+    page = noted.page(f"Lane {told.lane}: {result}", f"Run `{told.run_dir.name}`.", table, _failed(told), [told.again])
+    summary.append(environ, lambda room: summary.fitted(page, room))
+
+
+def _failed(told: Told) -> tuple[Failure, ...]:
+    return noted.failed(told.run_dir, told.secrets, waivers=told.waivers, today=_day(told.verdict))
+
+
+def _others(told: Told, bad: Sequence[Failure]) -> list[Annotation]:
+    """Parts that went wrong without a test that says so."""
+    named = {cell for failure in bad for cell in failure.cells}
+    return [
+        Annotation(level="error", title=f"lane {told.lane}: {name}", message=_ended(code))
+        for name, code in told.codes.items()
+        if code is not ExitCode.PASS and name not in named
+    ]
+
+
+def _day(verdict: Verdict | None) -> date | None:
+    return date.fromisoformat(verdict.as_of) if verdict is not None and verdict.as_of else None
 
 
 def _ended(code: ExitCode) -> str:

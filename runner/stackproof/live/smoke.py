@@ -30,7 +30,8 @@ from stackproof.run import orchestrate, run_folder
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.judge import worst
 from stackproof.run.rundir import new_run_id
-from stackproof.verdict import github
+from stackproof.run.steps import alive
+from stackproof.verdict import github, noted
 
 _SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
 
@@ -62,7 +63,8 @@ def run(project: Path, order: SmokeOrder, *, environ: Mapping[str, str], today: 
     # All of them, so that what is written wrong is said before anything is called.
     plans = [work.plan(each) for each in choice.setups]
     run_dir = plans[0].run_dir
-    with log.fenced(environ, quiet=order.as_json), Interrupts() as interrupts:
+    with log.fenced(environ, quiet=order.as_json) as folds, Interrupts() as interrupts:
+        work.log = folds
         work.say_all(told.head(order, choice, plans[0], today))
         run_folder.make(run_dir)
         try:
@@ -74,7 +76,7 @@ def run(project: Path, order: SmokeOrder, *, environ: Mapping[str, str], today: 
         content = jsonfile.read(run_dir / RESULT)
         console.out(scrub.text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False), secrets))
     elif github.is_wanted(environ):
-        for note in summary.notes(smoke):
+        for note in summary.notes(smoke, noted.failed(run_dir, secrets)):
             guard.command(note.command())
     codes = results.exit_codes(work.results, work.cells, require=order.require)
     return int(worst(codes) if stopped is None else stopped)
@@ -116,7 +118,8 @@ def _skip(work: Work) -> None:
     """Say of every test that makes no call why it does not."""
     missing = work.choice.missing
     if missing and not work.order.as_json:
-        tests = planning.tests_of(work.order, missing[0].setup, work.known, work.project, environ=work.environ)
+        with alive("tests are collected", work.shown):
+            tests = planning.tests_of(work.order, missing[0].setup, work.known, work.project, environ=work.environ)
         work.say_all(told.skipped(missing, tests, work.order.suite))
     work.note(
         ModelResult(
@@ -132,13 +135,14 @@ def _preflight(work: Work, interrupts: Interrupts) -> list[LiveModel]:
     if work.order.provider_service is not None:
         # What this run starts takes any key, and says by itself when it is ready.
         return list(models)
-    inquiries = preflight.check(
-        models,
-        work.known,
-        environ=work.environ,
-        allowance=preflight.Allowance(work.order.budget.max_requests),
-        interrupted=interrupts.check,
-    )
+    with alive("the providers are asked", work.shown):
+        inquiries = preflight.check(
+            models,
+            work.known,
+            environ=work.environ,
+            allowance=preflight.Allowance(work.order.budget.max_requests),
+            interrupted=interrupts.check,
+        )
     findings = {}
     for asked in inquiries:
         work.asked += asked.requests
@@ -164,7 +168,7 @@ def _cells(work: Work, ready: list[LiveModel]) -> ExitCode | None:
             continue
         narrowed = {**work.environ, VARIABLE: ",".join(model.title for model in models)}
         for one in work.plans(each):
-            ran = orchestrate.execute(one, console=work.shown, environ=narrowed, keep_going=True)
+            ran = orchestrate.execute(one, console=work.shown, environ=narrowed, keep_going=True, log=work.log)
             for cell in ran.cells:
                 # At once, and not only at the end: others may take long, and be killed.
                 scrub.folder(cell.cell_dir, work.secrets)

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 from stackproof.evidence.live import LiveOutcome
 from stackproof.live import told
 from stackproof.live.written import Smoke
 from stackproof.plaintext import one_line, shortened
+from stackproof.verdict import github, summary
 from stackproof.verdict.github import Annotation
+from stackproof.verdict.test_rows import Failure
 
 _LONGEST = 500
-VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
 def append(smoke: Smoke, again: str, environ: Mapping[str, str]) -> bool:
     """Append it to the file that GITHUB_STEP_SUMMARY names; whether there is one that can be written."""
-    name = environ.get(VARIABLE)
-    if not name:
-        return False
-    try:
-        with Path(name).open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write("\n".join(markdown(smoke, again)) + "\n")
-    except OSError:
-        return False
-    return True
+    return summary.append(environ, lambda room: summary.fitted(markdown(smoke, again), room))
 
 
 def markdown(smoke: Smoke, again: str) -> Iterator[str]:
@@ -56,8 +48,12 @@ def code(text: str) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
-def notes(smoke: Smoke) -> Iterator[Annotation]:
-    """One for each model that was called, or should have been, and did not pass."""
+def notes(smoke: Smoke, failures: Sequence[Failure] = ()) -> list[Annotation]:
+    """Its failed tests, and each model that was called, or should have been, and did not pass; ten at most."""
+    return github.chosen(failures, (), list(_of_models(smoke)), title="Live smoke", where="the summary of the job")
+
+
+def _of_models(smoke: Smoke) -> Iterator[Annotation]:
     levels = {LiveOutcome.FAILED: "error", LiveOutcome.BLOCKED: "error", LiveOutcome.STOPPED: "warning"}
     for result in smoke.results:
         if (level := levels.get(result.outcome)) is not None:

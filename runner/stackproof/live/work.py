@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from stackproof.catalog.records import Catalog
+from stackproof.ci.log import NOWHERE, Log
 from stackproof.evidence.live import LiveOutcome
 from stackproof.live import planning, scrub
 from stackproof.live.budgets import Spent
@@ -24,7 +25,8 @@ from stackproof.run.cell_run import CellOutcome
 class Work:
     """secrets: what nothing may show, by the name of their variable. shown: quiet where only JSON is wanted.
 
-    asked: requests before the tests. results: of models that were skipped, blocked or run, in that order.
+    log: what folds cells. asked: requests before the tests. results: of models that were skipped, blocked or run, in
+    that order.
     """
 
     project: Path
@@ -37,6 +39,7 @@ class Work:
     shown: Console
     spent: Spent
     asked: int = 0
+    log: Log = NOWHERE
     results: list[ModelResult] = field(default_factory=list)
     cells: list[CellOutcome] = field(default_factory=list)
 

@@ -15,24 +15,24 @@ _LONGEST = 2000  # characters of one finding where there is a limit
 _ROOM_FOR_THE_CUT = 400
 
 
-def to_markdown(verdict: Verdict, *, limit: int | None = None) -> str:
-    """What `verdict.md` holds, and what goes to the CI summary.
+def to_markdown(verdict: Verdict, *, limit: int | None = None, of: str = "Release verdict") -> str:
+    """What `verdict.md` holds, and what goes to the CI summary. of: what the heading calls it.
 
     limit: bytes of UTF-8 that it may take. Kept is first the table of rules, then the findings of rules that failed,
     of those that are not proven, and of the green ones; the end says what was left out and where all of it is.
     """
-    head, blocks = _head(verdict), [_block(rule) for rule in verdict.rules]
+    head, blocks = _head(verdict, of), [_block(rule) for rule in verdict.rules]
     whole = "\n".join([*head, *(line for block in blocks for line in block)])
     if limit is None or len(whole.encode(errors="backslashreplace")) <= limit:
         return whole
-    return _cut(verdict, limit)
+    return _cut(verdict, limit, of)
 
 
-def _head(verdict: Verdict) -> list[str]:
+def _head(verdict: Verdict, of: str) -> list[str]:
     dirty = " with changes that are not committed" if verdict.dirty else ""
     about = f"Commit {short(verdict.commit)}{dirty}, run {verdict.run_id or 'unknown'}, as of {verdict.as_of}."
     rows = [
-        f"# Release verdict: {verdict.state.value}",
+        f"# {of}: {verdict.state.value}",
         "",
         f"{about} {tally(verdict)}",
         "",
@@ -72,13 +72,13 @@ def _below(rule: Rule) -> list[str]:
     ]
 
 
-def _cut(verdict: Verdict, limit: int) -> str:
+def _cut(verdict: Verdict, limit: int, of: str) -> str:
     """Lines in the order of their use, for as long as there is room; a rule of which nothing fits is not begun."""
     room = limit - _ROOM_FOR_THE_CUT
     kept: list[str] = []
     left_out = 0
     full = False
-    for line in _by_use(verdict):
+    for line in _by_use(verdict, of):
         room -= len(line.encode(errors="backslashreplace")) + 1
         full = full or room < 0
         if full:
@@ -89,8 +89,8 @@ def _cut(verdict: Verdict, limit: int) -> str:
     return "\n".join([*kept, "", said, ""])
 
 
-def _by_use(verdict: Verdict) -> Iterator[str]:
-    for line in _head(verdict):
+def _by_use(verdict: Verdict, of: str) -> Iterator[str]:
+    for line in _head(verdict, of):
         yield shortened(line, _LONGEST)
     worst_first = sorted(verdict.rules, key=lambda rule: (-rule.counted.severity, -rule.state.severity))
     # What a rule means is said before its findings, which may be more than there is room for.

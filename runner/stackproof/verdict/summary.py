@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from stackproof.plaintext import counted
 from stackproof.verdict.markdown import SUMMARY_LIMIT
+
+_ROOM_FOR_THE_CUT = 100
+
+
+def wanted(environ: Mapping[str, str]) -> bool:
+    """Whether the job has such a page."""
+    return bool(environ.get("GITHUB_STEP_SUMMARY"))
 
 
 def append(environ: Mapping[str, str], make: Callable[[int], str]) -> bool:
@@ -24,3 +32,17 @@ def append(environ: Mapping[str, str], make: Callable[[int], str]) -> bool:
     except OSError:
         return False
     return True
+
+
+def fitted(lines: Iterable[str], room: int) -> str:
+    """Lines from the first one on, as many whole ones as `room` bytes of UTF-8 take; the last says what is missing."""
+    every = list(lines)
+    sizes = [len(line.encode(errors="backslashreplace")) + 1 for line in every]
+    if sum(sizes) <= room:
+        return "\n".join(every)
+    left = room - _ROOM_FOR_THE_CUT
+    kept = 0
+    while kept < len(every) and sizes[kept] <= left:
+        left -= sizes[kept]
+        kept += 1
+    return "\n".join([*every[:kept], "", f"Cut to fit: {counted(len(every) - kept, 'line')} left out."])

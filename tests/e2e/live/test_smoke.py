@@ -17,6 +17,7 @@ from tests.e2e.live import bad_answers as answers
 from tests.e2e.live.bad_answers import Refusal
 from tests.e2e.live.bad_provider import Asked, BadProvider, Manner, bad_provider
 from tests.e2e.live.smoking import Smoked, ended, environment, holding, project, smoke, start
+from tests.unit.ci.runner import obeyed_by_github
 
 from stackproof.evidence import junit, manifest
 from stackproof.evidence.outcomes import Counts
@@ -319,13 +320,15 @@ def test_on_github_nothing_of_it_is_obeyed_but_its_own_notes(tmp_path: Path) -> 
     with bad_provider() as provider:
         told = smoke(project(tmp_path, tests), **openai(provider.url), GITHUB_ACTIONS="true")
     assert told.code == 1
-    lines = told.out.splitlines()
-    assert lines[0].startswith("::stop-commands::")
-    token = lines[0].removeprefix("::stop-commands::")
-    inside, _, after = told.out.partition(f"\n::{token}::\n")
-    assert "set-output name=a" in inside
-    assert after.startswith("::error title=live smoke%3A openai/bad-1::1 failed")
-    assert len(after.splitlines()) == 1
+    obeyed = obeyed_by_github(told.out)
+    test, model = (found for found in obeyed if found.startswith("::error"))
+    assert test.startswith("::error file=tests/")
+    assert model.startswith("::error title=live smoke%3A openai/bad-1::1 failed")
+    # One cell is folded; the table and the conclusion are not.
+    folds = [found for found in obeyed if found.startswith(("::group", "::endgroup"))]
+    assert [found.split("::")[1] for found in folds] == ["group", "endgroup"]
+    assert set(obeyed) - {test, model, *folds} == {"stop-commands", "resumed"}
+    assert "LIVE SMOKE FAILED" in told.out.partition("::endgroup::")[2]
 
 
 @pytest.mark.parametrize(

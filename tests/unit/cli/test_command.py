@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 
@@ -103,7 +103,7 @@ def test_print_env_masks_secrets_and_starts_nothing(command: Command, capsys: py
 def test_missing_secret_is_said_before_anything_starts(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "stackproof.run.orchestrate", ModuleType("stackproof.run.orchestrate"))
+    monkeypatch.setitem(sys.modules, "stackproof.run.orchestrate", ModuleType("stackproof.run_command"))
     assert command("run", "--stack-config", "server:shop", "--inference-mode", "live") == ExitCode.USAGE
     err = capsys.readouterr().err
     assert err.startswith("✗ setup 'gpt' needs OPENAI_API_KEY for live, which the environment lacks\n  export")
@@ -111,14 +111,15 @@ def test_missing_secret_is_said_before_anything_starts(
 
 def test_run_carries_out_the_plan_and_returns_its_code(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     plans: list[Plan] = []
-    fake = ModuleType("stackproof.run.orchestrate")
+    fake = ModuleType("stackproof.run_command")
 
-    def execute(plan: Plan) -> SimpleNamespace:
+    def carry_out(plan: Plan, environ: object, *, text: bool) -> int:
+        assert text
         plans.append(plan)
-        return SimpleNamespace(exit_code=ExitCode.RECORDINGS)
+        return ExitCode.RECORDINGS
 
-    vars(fake)["execute"] = execute
-    monkeypatch.setitem(sys.modules, "stackproof.run.orchestrate", fake)
+    vars(fake)["carry_out"] = carry_out
+    monkeypatch.setitem(sys.modules, "stackproof.run_command", fake)
     assert command("run", "--stack-config", "server:shop", "-n", "2", "--", "-x", "--pdb", "--", "z") == 6
     (plan,) = plans
     assert plan.options.pytest_args == ("-x", "--pdb", "--", "z")
@@ -128,13 +129,13 @@ def test_run_carries_out_the_plan_and_returns_its_code(command: Command, monkeyp
 def test_expected_error_keeps_its_exit_code(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake = ModuleType("stackproof.run.orchestrate")
+    fake = ModuleType("stackproof.run_command")
 
-    def execute(plan: object) -> None:
+    def carry_out(*_: object, **__: object) -> None:
         raise StackStartError("shop exited with code 3 after 0.4 s", hint="last lines\nModuleNotFoundError")
 
-    vars(fake)["execute"] = execute
-    monkeypatch.setitem(sys.modules, "stackproof.run.orchestrate", fake)
+    vars(fake)["carry_out"] = carry_out
+    monkeypatch.setitem(sys.modules, "stackproof.run_command", fake)
     assert command("run", "--stack-config", "server:shop") == ExitCode.STACK_START
     assert capsys.readouterr().err == "✗ shop exited with code 3 after 0.4 s\n  last lines\n  ModuleNotFoundError\n"
 

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.unit.ci.runner import obeyed_by_github, rendered_by_github
 
 from stackproof.checks import typecheck
+from stackproof.ci import guard
 from stackproof.errors import ExitCode
 from stackproof.evidence import typecheck as facts_of
 from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState
@@ -93,7 +95,10 @@ def test_mypy_runs_with_the_projects_configuration(tmp_path: Path, capsys: pytes
     (tmp_path / "pkg/bad.py").write_text("\nx: int = 'a'\n")
     run_dir = tmp_path / "run"
     assert typecheck.run(tmp_path, ["pkg"], run_dir=run_dir) == ExitCode.TESTS
-    assert capsys.readouterr().out.splitlines()[-1] == "✗ types  1 error in 3 files; first pkg/bad.py:2"
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "✗ types  1 error in 3 files; first pkg/bad.py:2",
+        "again: stackproof typecheck pkg",
+    ]
     found = facts_of.read(run_dir / "checks/typecheck.json")
     assert found is not None
     assert found.files == ("pkg/__init__.py", "pkg/bad.py", "pkg/good.py")
@@ -101,3 +106,26 @@ def test_mypy_runs_with_the_projects_configuration(tmp_path: Path, capsys: pytes
     (tmp_path / "pkg/bad.py").write_text("def (\n")
     assert typecheck.run(tmp_path, ["pkg"]) == ExitCode.NOT_PROVEN
     assert "exit code 2" in capsys.readouterr().out
+
+
+def test_a_runner_of_github_gets_notes_and_obeys_no_text_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "".join(f"x{number}: int = '##[error]{number}'\n" for number in range(12))
+    (tmp_path / "a.py").write_text(f"from typing import Literal\ny: Literal['::add-mask::x'] = '##[z]'\n{hostile}")
+    with guard.guarded({"GITHUB_ACTIONS": "true"}):
+        assert typecheck.run(tmp_path, ["a.py"], environ={"GITHUB_ACTIONS": "true"}) == ExitCode.TESTS
+    out = capsys.readouterr().out
+    first, last, *notes = obeyed_by_github(out)
+    assert (first, last) == ("stop-commands", "resumed")
+    assert [note.partition(",title=")[0] for note in notes[:9]] == [f"::error file=a.py,line={n}" for n in range(2, 11)]
+    assert notes[9:] == ["::warning title=types::and 4 more: the log has them all"]
+    # What is inside of the fence is not even shown as more than text.
+    assert rendered_by_github(out.partition("::error ")[0]) == []
+
+
+def test_notes_say_that_nothing_was_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = typecheck.run(tmp_path, ["gone.py"], environ={"GITHUB_ACTIONS": "true"})
+    assert code == ExitCode.NOT_PROVEN
+    (note,) = obeyed_by_github(capsys.readouterr().out)[2:]
+    assert note.startswith("::error title=types%3A NOT PROVEN::not proven: ")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.unit.ci.runner import obeyed_by_github
 from tests.unit.claims.conftest import CLAIMS, TESTS
 from tests.unit.verdict.conftest import GOOD, POLICY, TODAY, Project, Run, node
 
@@ -51,6 +52,7 @@ class Cells:
         environ: object = None,
         keep_going: bool = False,
         steps: Steps | None = None,
+        log: object = None,
     ) -> RunOutcome:
         assert keep_going
         assert steps is not None
@@ -165,10 +167,11 @@ def test_a_runner_of_github_gets_annotations_and_obeys_nothing_else(
 ) -> None:
     cells.tests[node("test_one")] = Outcome.FAILED
     release.verify(project.folder, environ={"GITHUB_ACTIONS": "true"}, today=TODAY)
-    first, *others = capsys.readouterr().out.splitlines()
-    token = first.removeprefix("::stop-commands::")
-    after = others[others.index(f"::{token}::") + 1 :]
-    assert len(token) == 32
+    obeyed = obeyed_by_github(capsys.readouterr().out)
+    assert obeyed[0] == "stop-commands"
+    assert next(found for found in obeyed if found.startswith("::group")).startswith("::group::[3/")
+    after = [found for found in obeyed if found.startswith("::error")]
+    assert obeyed[-2:] == ["resumed", *after]
     assert [line.partition("::assert")[0] for line in after] == [
         f"::error file=tests/integration/base/test_chat.py,title={node('test_one').replace(':', '%3A')}"
     ]
