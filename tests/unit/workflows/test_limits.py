@@ -31,6 +31,14 @@ def test_what_spends_money_or_writes_is_never_ended_half_way(workflows: dict[str
         assert workflows[name]["concurrency"]["cancel-in-progress"] == "false", name
 
 
+def test_a_fork_shares_no_group_with_a_branch_of_this_repository(workflows: dict[str, dict[str, Any]]) -> None:
+    after = {name: each["concurrency"]["group"] for name, each in workflows.items() if "workflow_run" in each["on"]}
+    assert after.keys() == {"record-apply", "recordings-comment"}
+    for name, group in after.items():
+        run = "github.event.workflow_run"
+        assert group == f"{name}-${{{{ {run}.head_repository.full_name }}}}-${{{{ {run}.head_branch }}}}"
+
+
 def test_schedules_start_at_odd_minutes(workflows: dict[str, dict[str, Any]]) -> None:
     crons = [entry["cron"] for each in workflows.values() for entry in each["on"].get("schedule") or ()]
     assert len(crons) >= 2
