@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.ci.runner import obeyed_by_github
 
 from stackproof.cli.main import main
 from stackproof.recorder import recording
@@ -309,3 +310,18 @@ def test_a_file_is_compared_with_itself_in_git(project: Path, capsys: pytest.Cap
     assert "Paris." in first
     assert run(project, "diff", name) == 1
     assert capsys.readouterr().out.splitlines()[2:] == first.splitlines()[2:]
+
+
+def test_no_answer_of_a_model_is_obeyed_by_a_ci_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, "recordings/ollama/a.json", content("Paris."))
+    put(tmp_path, "recordings/ollama/b.json", content("x\n::set-output name=a::b\n##[error]y\r::add-mask::z\x1b[0K"))
+    words = ["recordings", "diff", "recordings/ollama/a.json", "recordings/ollama/b.json"]
+    assert main(words, environ={"GITHUB_ACTIONS": "true"}, project=tmp_path) == 1
+    out = capsys.readouterr().out
+    assert "set-output" in out
+    assert obeyed_by_github(out) == []
+    assert main([*words, "--json"], environ={"GITHUB_ACTIONS": "true"}, project=tmp_path) == 1
+    written = capsys.readouterr().out
+    assert obeyed_by_github(written) == []
+    assert main([*words, "--json"], environ={}, project=tmp_path) == 1
+    assert json.loads(written) == json.loads(capsys.readouterr().out)
