@@ -24,6 +24,8 @@ from stackproof.stack import service as services
 
 ROOT = Path(__file__).parents[3]
 Frames = list[str]
+# Plugins of this environment that take longer to load than the tests run.
+_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
 _SUITES = """
 root: tests/integration
 suites:
@@ -121,7 +123,7 @@ class Project:
         done = subprocess.run(
             [sys.executable, "-m", "stackproof", *words],
             cwd=self.root,
-            env={**environ, "OLLAMA_URL": self.url, "NO_COLOR": "1"},
+            env={**environ, **_QUICK, "OLLAMA_URL": self.url, "NO_COLOR": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

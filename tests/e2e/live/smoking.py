@@ -32,6 +32,8 @@ def test_answers_once_more(openai_client, live_model):
 """
 # Variables that would let this machine's own keys, proxies or runs into the tests.
 _FOREIGN = ("_KEY", "_URL", "_TOKEN", "_LIVE_MODEL", "_PROXY", "_proxy")
+# Plugins of this environment that take longer to load than the tests run.
+_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +79,7 @@ def environment(**variables: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.endswith(_FOREIGN) and not name.startswith(("PYTEST_", "STACKPROOF_", "GITHUB_", "CI"))
     }
-    return {**clean, **variables}
+    return {**clean, **_QUICK, **variables}
 
 
 def start(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.e2e.live.smoking import environment
 
 PROJECT = Path(__file__).resolve().parents[3]
 SUITES = """root: tests/integration
@@ -14,8 +15,6 @@ suites:
   live: {description: real calls, roots: [tests/live], default_setup: llama-cpp}
 """
 _SECONDS = 240.0
-# What would let this machine's own keys, addresses or runs into the tests.
-_FOREIGN = ("_KEY", "_URL", "_TOKEN", "_LIVE_MODEL", "_PROXY", "_proxy")
 
 
 def project(folder: Path) -> Path:
@@ -41,17 +40,12 @@ def pytest_alone(folder: Path, *arguments: str, **variables: str) -> subprocess.
 
 
 def _done(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.endswith(_FOREIGN) and not name.startswith(("PYTEST_", "STACKPROOF_", "GITHUB_", "CI"))
-    }
     # tests/live reads the stack's own modules; a project that has it among its packages needs no path.
     path = {"PYTHONPATH": str(PROJECT / "stacks/reference"), "COLUMNS": "200"}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env={**clean, **path, **variables},
+        env=environment(**path, **variables),
         capture_output=True,
         text=True,
         timeout=_SECONDS,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.live.smoking import environment
 
 from stackproof.catalog.records import ServiceSpec
 from stackproof.stack import service as services
@@ -28,11 +29,6 @@ def url(llama_cpp: ServiceSpec, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 def live(**variables: str) -> str:
     """What pytest says of tests/live; it must have ended well."""
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.endswith(("_KEY", "_URL", "_LIVE_MODEL")) and not name.startswith(("PYTEST_", "STACKPROOF_"))
-    }
     command = [
         sys.executable,
         "-m",
@@ -44,7 +40,7 @@ def live(**variables: str) -> str:
         "tests/live/test_agent_runtime.py",
     ]
     done = subprocess.run(
-        command, cwd=PROJECT, env={**clean, **variables}, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=PROJECT, env=environment(**variables), capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return " ".join(done.stdout.split())

@@ -76,6 +76,8 @@ def run(project: Path, mode: str, *options: str, stack: str = "library:reference
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("STACKPROOF_", "PYTEST_"))}
     if "STACKPROOF_REQUIRE" in os.environ:
         environ["STACKPROOF_REQUIRE"] = os.environ["STACKPROOF_REQUIRE"]
+    # Plugins of this environment that take longer to load than the tests run.
+    environ["PYTEST_ADDOPTS"] = "-pno:langsmith_plugin -pno:hypothesispytest"
     ended = subprocess.run(
         [sys.executable, "-m", "stackproof", "run", "--inference-mode", mode, "--stack-config", stack, *options],
         cwd=project,

@@ -25,6 +25,9 @@ def test_by_name(request):
     assert request.getfixturevalue("live_model").title == "openai/a"
 """
 
+# Plugins of this environment that take longer to load than the tests run.
+_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
+
 
 def run(folder: Path, **variables: str) -> str:
     (folder / "tests").mkdir()
@@ -37,7 +40,13 @@ def run(folder: Path, **variables: str) -> str:
     }
     command = [sys.executable, "-m", "pytest", "-rs", "-v", "-p", "no:cacheprovider", "--rootdir=.", "tests"]
     done = subprocess.run(
-        command, cwd=folder, env={**clean, **variables}, capture_output=True, text=True, timeout=60, check=False
+        command,
+        cwd=folder,
+        env={**clean, **_QUICK, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     return " ".join(done.stdout.split())
 

@@ -12,6 +12,9 @@ import pytest
 TEST = "def test_a_real_call(live_model):\n    assert live_model.title in ('openai/a', 'openai/b')\n"
 ASKED = {"STACKPROOF_LIVE_MODEL": "openai/a,openai/b", "OPENAI_API_KEY": "a-key-that-nobody-may-see"}
 
+# Plugins of this environment that take longer to load than the tests run.
+_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
+
 
 def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     (folder / "tests").mkdir()
@@ -20,7 +23,13 @@ def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.endswith(("_KEY", "_LIVE_MODEL", "_URL"))}
     command = [sys.executable, "-m", "pytest", "-rs", "-v", "-p", "no:cacheprovider", "--rootdir=.", "tests"]
     return subprocess.run(
-        command, cwd=folder, env={**clean, **variables}, capture_output=True, text=True, timeout=60, check=False
+        command,
+        cwd=folder,
+        env={**clean, **_QUICK, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
