@@ -60,7 +60,7 @@ class DriftCounts:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LiveModelFacts:
     """One model that was called. tests: how many by outcome. requests: None where the file does not say. drift: None
-    where nothing was compared.
+    where nothing was compared. called: hosts, as far as the file says. own_address: whether the setup names them all.
     """
 
     model: str
@@ -70,6 +70,8 @@ class LiveModelFacts:
     tests: Mapping[str, int] = field(default_factory=dict)
     requests: int | None = None
     drift: DriftCounts | None = None
+    called: tuple[str, ...] = ()
+    own_address: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -230,7 +232,13 @@ def _models(items: object) -> Iterator[LiveModelFacts]:
             tests={_shown(name): number for name in tests if (number := jsonfile.number(tests, name)) is not None},
             requests=jsonfile.number(item, "requests"),
             drift=_drift(drift) if isinstance(drift, dict) else None,
+            called=tuple(_hosts(item.get("called"))),
+            own_address=item.get("own_address") is True,
         )
+
+
+def _hosts(items: object) -> Iterator[str]:
+    yield from (_shown(item) for item in (items if isinstance(items, list) else ()) if isinstance(item, str))
 
 
 def _drift(data: Mapping[str, Any]) -> DriftCounts | None:

@@ -12,13 +12,14 @@ from stackproof.evidence.drift import DriftFacts
 from stackproof.evidence.live import DriftCounts, LiveOutcome
 from stackproof.evidence.outcomes import Counts, count
 from stackproof.evidence.testlog import TestEntry
-from stackproof.live import refusals
+from stackproof.live import address, refusals
 from stackproof.live.budgets import Spent
 from stackproof.live.opt_in import LiveModel
 from stackproof.run.cell_run import CellOutcome
 
 # A call that went out, whether or not its answer is of use.
 _WENT_OUT = frozenset({"observed", "dropped"})
+_NONE_GOOD = "no call of them was answered with success"
 _SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
 
 
@@ -27,7 +28,8 @@ class ModelResult:
     """One model. title: `provider/model`, or the provider alone where no model was named.
 
     reason: one sentence, where it did not pass. requests: of its tests, retries among them. tokens: in and out. drift:
-    None where nothing was compared.
+    None where nothing was compared. called: the hosts, or the service in their place. own_address: whether the setup
+    itself names them all.
     """
 
     title: str
@@ -39,6 +41,8 @@ class ModelResult:
     retries: int = 0
     tokens: tuple[int, int] = (0, 0)
     drift: DriftCounts | None = None
+    called: tuple[str, ...] = ()
+    own_address: bool = False
 
 
 def of_cell(models: Sequence[LiveModel], ran: CellOutcome, spent: Spent) -> list[ModelResult]:
@@ -51,9 +55,14 @@ def of_cell(models: Sequence[LiveModel], ran: CellOutcome, spent: Spent) -> list
     for model in models:
         own = [entry for nodeid, entry in log.tests.items() if _whose(nodeid, titles) in (model.title, None)]
         mine = [call for call in calls if _whose(str(call.get("test_id") or ""), titles) == model.title]
+        asked = {model.provider, *(name for call in mine if (name := jsonfile.text(call, "provider")) is not None)}
+        service = None if ran.cell.service is None else ran.cell.service.name
+        hosts, own_address = address.called(asked, ran.cell.setup, model.variables, service)
         result = ModelResult(
             title=model.title,
             setup=model.setup,
+            called=hosts,
+            own_address=own_address,
             outcome=LiveOutcome.PASSED,
             tests=count(entry.outcome for entry in own),
             requests=len(mine),
@@ -128,9 +137,15 @@ def _outcome(
         (not entries, LiveOutcome.BLOCKED, "no test was run with it"),
         (not passed, LiveOutcome.BLOCKED, f"no test passed: {_skipped(result.tests, entries)}"),
         (not calls, LiveOutcome.BLOCKED, f"{result.tests.words()}, and no call of them was observed"),
+        # A test that catches every error passes with whatever it is told.
+        (not any(_is_good(call) for call in calls), LiveOutcome.BLOCKED, f"{result.tests.words()}, and {_NONE_GOOD}"),
         (ran.exit_code is not ExitCode.PASS, LiveOutcome.BLOCKED, ran.summary),
     )
     return next(((outcome, reason) for fits, outcome, reason in rows if fits), (LiveOutcome.PASSED, None))
+
+
+def _is_good(call: Mapping[str, Any]) -> bool:
+    return 200 <= (jsonfile.number(call, "status") or 0) < 300
 
 
 def _failed(tests: Counts, bad: Sequence[TestEntry]) -> str:

@@ -81,6 +81,8 @@ def _model(result: ModelResult) -> dict[str, Any]:
         "requests": result.requests,
         "retries": result.retries,
         "tokens": {"input": result.tokens[0], "output": result.tokens[1]},
+        "called": list(result.called),
+        "own_address": result.own_address,
         "drift": None if result.drift is None else asdict(result.drift),
     }
 

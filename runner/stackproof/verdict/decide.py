@@ -40,7 +40,7 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     smokes, stands = evidence.live + current.live, []
     if policy.live is not None:
         stands = [
-            standing(setup, smokes.smokes, today=current.today, limit=policy.live.max_age_days)
+            standing(setup, smokes.smokes, today=current.today, limit=policy.live.max_age_days, hosts=policy.live.hosts)
             for setup in policy.live.setups
         ]
         rules += [

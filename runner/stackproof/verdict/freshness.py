@@ -56,6 +56,10 @@ class Freshness:
                 first = "see to the key and its credit; then: "
             case LiveState.STOPPED:
                 first = "see what used the budget up; then: "
+            case LiveState.ELSEWHERE:
+                first = (
+                    f"let 'live: {{hosts: […]}}' of {policy.PATH.as_posix()} name the host if it may stand for it, or: "
+                )
             case LiveState.FAILED | LiveState.SKIPPED | LiveState.EMPTY:
                 first = ""
             case _:
@@ -66,13 +70,14 @@ class Freshness:
 def asked_for(project: Path, setups: Sequence[str], max_age_days: int | None) -> LivePolicy:
     """What the policy says of live smokes, and the caller before it. UsageError where nobody names a setup."""
     has_policy = (project / policy.PATH).is_file()
-    wanted = policy.load(project).live if has_policy and not (setups and max_age_days) else None
+    wanted = policy.load(project).live if has_policy else None
     names = tuple(dict.fromkeys(setups)) or (wanted.setups if wanted is not None else ())
     if not names:
         where = "has no section 'live'" if has_policy else "does not exist"
         raise UsageError(f"no setup is named, and {policy.PATH.as_posix()} {where}", hint="--setup gpt names one")
     known = wanted.max_age_days if wanted is not None else LIVE_MAX_AGE
-    return LivePolicy(setups=names, max_age_days=max_age_days or known)
+    hosts = wanted.hosts if wanted is not None else ()
+    return LivePolicy(setups=names, max_age_days=max_age_days or known, hosts=hosts)
 
 
 def look(project: Path, wanted: LivePolicy, *, environ: Mapping[str, str], today: date, smoke: str) -> Freshness:
@@ -82,7 +87,8 @@ def look(project: Path, wanted: LivePolicy, *, environ: Mapping[str, str], today
         today=today,
         limit=wanted.max_age_days,
         standings=tuple(
-            standing(setup, found.smokes, today=today, limit=wanted.max_age_days) for setup in wanted.setups
+            standing(setup, found.smokes, today=today, limit=wanted.max_age_days, hosts=wanted.hosts)
+            for setup in wanted.setups
         ),
         problems=found.problems,
         smoke=smoke,

@@ -32,13 +32,13 @@ def live_rule(
     return Rule(
         id=f"live:{found.setup}",
         title=f"live {found.setup}",
-        good=f"{found.words}: {_models(found)}; {_drift_words(found)}",
+        good=f"{found.words}: {_models(found)} at {found.called}; {_drift_words(found)}",
         findings=tuple(findings),
         proves=f"real calls to the providers of {found.setup} were answered to their end, at most "
         f"{wanted.max_age_days} days before the day of the verdict",
-        excludes="what the answers say, models that were not called, whether the address was the provider's own, what "
-        "providers do since, and whether this commit would call them alike where the smoke was of another; evidence "
-        "that was made up: it is not signed",
+        excludes="what the answers say, models that were not called, whether the name of the host led to the provider, "
+        "what providers do since, and whether this commit would call them alike where the smoke was of another; "
+        "evidence that was made up: it is not signed",
         evidence=(RESULT.as_posix(),) if of_this_run else (),
         again=f"{AGAIN} --setup {found.setup}",
         blocking=wanted.required is Required.ALWAYS or insist or not found.is_absent,
@@ -59,6 +59,7 @@ def _state(found: Standing) -> Iterator[Finding]:
             | LiveState.STOPPED
             | LiveState.SKIPPED
             | LiveState.EMPTY
+            | LiveState.ELSEWHERE
             | LiveState.STALE
             | LiveState.AHEAD
         ):

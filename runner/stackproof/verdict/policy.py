@@ -200,7 +200,7 @@ def _required(section: Section, claims: Mapping[str, Claim]) -> frozenset[str]:
 def _live(section: Section | None) -> LivePolicy | None:
     if section is None:
         return None
-    section.only("setups", "max_age_days", "drift", "required")
+    section.only("setups", "max_age_days", "drift", "required", "hosts")
     setups = section.texts("setups")
     if not setups:
         section.fail("'live' lacks 'setups', the setups of which a live smoke has passed", key="setups")
@@ -211,6 +211,7 @@ def _live(section: Section | None) -> LivePolicy | None:
         max_age_days=section.integer("max_age_days", minimum=1) or LIVE_MAX_AGE,
         drift=_choice(section, "drift", DriftRule, DriftRule.WARN),
         required=_choice(section, "required", Required, Required.ALWAYS),
+        hosts=section.texts("hosts"),
     )
 
 

@@ -115,13 +115,15 @@ class RecordingsPolicy:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LivePolicy:
     """setups: a live smoke of each has passed. max_age_days: at most so long ago. required: where-available counts
-    only where there is evidence of one, or a variable says that there is.
+    only where there is evidence of one, or a variable says that there is. hosts: count as those of the providers,
+    beside what a setup names: a gateway, or `service NAME`.
     """
 
     setups: tuple[str, ...]
     max_age_days: int = LIVE_MAX_AGE
     drift: DriftRule = DriftRule.WARN
     required: Required = Required.ALWAYS
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

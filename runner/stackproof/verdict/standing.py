@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -14,7 +14,9 @@ from stackproof.verdict.current import short
 
 
 class LiveState(StrEnum):
-    """What is known of a setup. EMPTY: it says that it passed and did nothing. AHEAD: its clock is, or was, wrong."""
+    """What is known of a setup. EMPTY: it says that it passed and did nothing. ELSEWHERE: it passed at an address
+    that is not the provider's own, or does not say where. AHEAD: its clock is, or was, wrong.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
@@ -22,6 +24,7 @@ class LiveState(StrEnum):
     STOPPED = "stopped"
     SKIPPED = "skipped"
     EMPTY = "empty"
+    ELSEWHERE = "elsewhere"
     STALE = "stale"
     AHEAD = "ahead"
     MISSING = "missing"
@@ -47,6 +50,11 @@ class Standing:
         return () if self.smoke is None else self.smoke.of(self.setup)
 
     @property
+    def called(self) -> str:
+        """The hosts that were called, for people."""
+        return ", ".join(dict.fromkeys(host for model in self.models for host in model.called))
+
+    @property
     def drift(self) -> DriftCounts | None:
         """Over all models; None where that of one of them is not known."""
         found = [model.drift for model in self.models if model.drift is not None]
@@ -70,7 +78,7 @@ class Standing:
         return f"live smoke of {self.setup} {self.words}"
 
     @property
-    def words(self) -> str:
+    def words(self) -> str:  # noqa: PLR0911 - one for each state
         """The sentence without its subject."""
         limit = f"(limit {self.limit})"
         match self.state:
@@ -80,6 +88,9 @@ class Standing:
                 return f"{_VERBS[self.state]} {self._when}{self._reasons}"
             case LiveState.EMPTY:
                 return f"says that it passed {self._when}, and no test of it did"
+            case LiveState.ELSEWHERE:
+                said = f"called {self.called}, which its setup does not name" if self.called else "does not say where"
+                return f"passed {self._when}, but {said}"
             case LiveState.STALE:
                 last = "" if self.outcome is None else f": the last one {_VERBS[self.outcome]} on {self._day}"
                 return f"did not run for {counted(self.age or 0, 'day')} {limit}{last}"
@@ -118,9 +129,12 @@ _VERBS: dict[str, str] = {
 }
 
 
-def standing(setup: str, smokes: Iterable[LiveFacts], *, today: date, limit: int) -> Standing:
+def standing(
+    setup: str, smokes: Iterable[LiveFacts], *, today: date, limit: int, hosts: Collection[str] = ()
+) -> Standing:
     """How `setup` stands `today` (UTC). The newest smoke decides; one that was skipped asked nobody, and does not.
 
+    hosts: that count as its provider's own, beside those that the setup names.
     A smoke that ended after today is not trusted: it never makes anything green, and where it was bad it counts.
     """
     mine = [smoke for smoke in newest_first(smokes) if smoke.of(setup)]
@@ -139,7 +153,7 @@ def standing(setup: str, smokes: Iterable[LiveFacts], *, today: date, limit: int
     outcome, age = outcome_of(deciding, setup), (today - deciding.stopped.date()).days
     return Standing(
         setup=setup,
-        state=_state(deciding, setup, outcome, is_old=age > limit),
+        state=_state(deciding, setup, outcome, hosts, is_old=age > limit),
         limit=limit,
         smoke=deciding,
         outcome=outcome,
@@ -155,15 +169,14 @@ def outcome_of(smoke: LiveFacts, setup: str) -> LiveOutcome:
     return mine if told else max(mine, smoke.outcome, key=lambda outcome: outcome.severity)
 
 
-def _state(smoke: LiveFacts, setup: str, outcome: LiveOutcome, *, is_old: bool) -> LiveState:
+def _state(smoke: LiveFacts, setup: str, outcome: LiveOutcome, hosts: Collection[str], *, is_old: bool) -> LiveState:
     match outcome:
         case LiveOutcome.FAILED:
             return LiveState.FAILED  # it does not get better by waiting
         case _ if is_old:
             return LiveState.STALE
         case LiveOutcome.PASSED:
-            empty = any(not model.tests.get("passed") or model.requests == 0 for model in smoke.of(setup))
-            return LiveState.EMPTY if empty else LiveState.PASSED
+            return _passed(smoke.of(setup), hosts)
         case LiveOutcome.BLOCKED:
             return LiveState.BLOCKED
         case LiveOutcome.STOPPED:
@@ -172,6 +185,16 @@ def _state(smoke: LiveFacts, setup: str, outcome: LiveOutcome, *, is_old: bool) 
             return LiveState.SKIPPED
         case _:
             assert_never(outcome)
+
+
+def _passed(models: tuple[LiveModelFacts, ...], hosts: Collection[str]) -> LiveState:
+    if any(not model.tests.get("passed") or model.requests == 0 for model in models):
+        return LiveState.EMPTY
+    return LiveState.PASSED if all(_is_own(model, hosts) for model in models) else LiveState.ELSEWHERE
+
+
+def _is_own(model: LiveModelFacts, hosts: Collection[str]) -> bool:
+    return bool(model.called) and (model.own_address or set(model.called) <= set(hosts))
 
 
 def _remarks(deciding: LiveFacts, past: list[LiveFacts], ahead: list[LiveFacts]) -> Iterator[str]:

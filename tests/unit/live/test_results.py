@@ -219,3 +219,24 @@ def test_what_was_skipped_spoils_only_where_it_is_required() -> None:
     skipped = results.ModelResult(title="openai", setup="gpt", outcome=LiveOutcome.SKIPPED)
     assert results.exit_codes([skipped], [], require=False) == []
     assert results.exit_codes([skipped], [], require=True) == [ExitCode.NOT_PROVEN]
+
+
+@pytest.mark.parametrize("answer", [{"status": 500}, {"status": 404}, {"status": None}])
+def test_tests_that_pass_whatever_they_are_told_prove_nothing(
+    cell: plan.Cell, tmp_path: Path, answer: dict[str, Any]
+) -> None:
+    one = ran(cell, tmp_path, tests={TEST: "passed"}, calls=[call(**answer), call(**answer)])
+    (found,) = results.of_cell([model()], one, SPENT)
+    assert (found.outcome, found.reason) == (
+        LiveOutcome.BLOCKED,
+        "1 passed, and no call of them was answered with success",
+    )
+
+
+def test_a_model_says_whom_its_calls_went_to(cell: plan.Cell, tmp_path: Path) -> None:
+    there = LiveModel(
+        provider="openai", model="a", setup="gpt", url="", variables={"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
+    )
+    one = ran(cell, tmp_path, tests={TEST: "passed"}, calls=[call()])
+    (found,) = results.of_cell([there], one, SPENT)
+    assert (found.outcome, found.called, found.own_address) == (LiveOutcome.PASSED, ("127.0.0.1",), False)

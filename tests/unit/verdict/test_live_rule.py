@@ -36,6 +36,7 @@ def smoke(outcome: str = "passed", *, days: int = 2, setup: str = "gpt", **more:
     model = {
         "model": "openai/gpt-5-mini", "setup": setup, "outcome": outcome, "reason": None, "tests": {"passed": 5},
         "requests": 12, "retries": 0, "tokens": {"input": 1, "output": 2}, "drift": drift,
+        "called": ["api.openai.com"], "own_address": True,
     }  # fmt: skip
     return {
         "schema": 1, "kind": "live", "run_id": f"r{days}", "commit": COMMIT, "dirty": False,
@@ -62,7 +63,7 @@ def weighed(project: Project, **environ: str) -> Verdict:
 @pytest.mark.parametrize(
     ("left", "state", "said"),
     [
-        (smoke(), State.PASS, "passed 2 days ago (2026-11-29, at commit aaaaaaa): openai/gpt-5-mini; drift: 0"),
+        (smoke(), State.PASS, "(2026-11-29, at commit aaaaaaa): openai/gpt-5-mini at api.openai.com; drift: 0"),
         (smoke(days=8), State.PASS, "passed 8 days ago"),
         (smoke(days=9), State.NOT_PROVEN, "it did not run for 9 days (limit 8): the last one passed on 2026-11-22"),
         (smoke("failed", reason="500"), State.FAIL, "it failed 2 days ago (2026-11-29, at commit aaaaaaa): 500"),
@@ -73,6 +74,9 @@ def weighed(project: Project, **environ: str) -> Verdict:
         (smoke("skipped"), State.NOT_PROVEN, "it was skipped"),
         (smoke(tests={}), State.NOT_PROVEN, "it says that it passed 2 days ago"),
         (smoke(requests=0), State.NOT_PROVEN, "and no test of it did"),
+        (smoke(called=["127.0.0.1"], own_address=False), State.NOT_PROVEN, "called 127.0.0.1, which its setup"),
+        (smoke(called=["gateway.example"], own_address="yes"), State.NOT_PROVEN, "but called gateway.example, which"),
+        (smoke(called=None), State.NOT_PROVEN, "at commit aaaaaaa), but does not say where"),
         (smoke(outcome="excellent"), State.NOT_PROVEN, "does not say how the smoke ended"),
         (smoke(days=-1), State.NOT_PROVEN, "it says that it passed on 2026-12-02, which is to come: a clock is wrong"),
         (smoke(setup="anthropic"), State.NOT_PROVEN, "it has not run, as far as there is evidence"),
@@ -336,3 +340,14 @@ def test_no_list_of_tests_is_made_of_a_live_smoke(asked: Project) -> None:
     with pytest.raises(NotProvenError) as caught:
         update.planned(asked.folder, run.folder)
     assert "no list of tests is kept of a live smoke" in (caught.value.hint or "")
+
+
+def test_a_host_that_the_policy_names_stands_for_the_provider(project: Project) -> None:
+    project.write("ci/release.yaml", POLICY + "live: {setups: [gpt], hosts: [gateway.example]}\n")
+    project.commit()
+    leave(project, smoke(called=["gateway.example"], own_address=False))
+    found = rule(weighed(project), "live:gpt")
+    assert found.state is State.PASS
+    assert "openai/gpt-5-mini at gateway.example" in found.summary
+    leave(project, smoke(called=["gateway.example", "127.0.0.1"], own_address=False))
+    assert rule(weighed(project), "live:gpt").state is State.NOT_PROVEN
