@@ -154,7 +154,9 @@ def _missing(
 ) -> NotWanted:
     setup, provider = found
     names = (*needed(setup, provider), VARIABLE)
-    lacking = [name for name in names if not environ.get(name) and not (served and name != VARIABLE)]
+    # Blanks and commas are set and name nothing.
+    given = {name for name in names if environ.get(name) and (name != VARIABLE or named(environ))}
+    lacking = [name for name in names if name not in given and not (served and name != VARIABLE)]
     *others, last = names
     said = f"a real call needs {', '.join(others)} and {last}; missing: {', '.join(lacking)}"
     # Only of secrets a CI system says why they are not there.

@@ -44,6 +44,12 @@ def test_an_empty_key_is_none(known: Catalog) -> None:
     )
 
 
+@pytest.mark.parametrize("blank", ["", "  ", ",", " , ,"])
+def test_a_variable_of_blanks_and_commas_names_no_model_and_is_said_to_be_missing(known: Catalog, blank: str) -> None:
+    said = "a real call needs OPENAI_API_KEY and STACKPROOF_LIVE_MODEL; missing: STACKPROOF_LIVE_MODEL"
+    assert reason({"OPENAI_API_KEY": KEY, "STACKPROOF_LIVE_MODEL": blank}, known) == said
+
+
 @pytest.mark.parametrize(
     ("model", "variable"),
     [
