@@ -97,13 +97,19 @@ def _rehearse(options: Options, environ: Mapping[str, str], folder: Path) -> int
 
 def _gitlab(options: Options, stage: Stage, source: str) -> int:
     ends: list[RunEnd] = []
+    told: list[str] = []
     try:
-        ends += pipelines.rehearse(stage, source)
+        if options.list_only:
+            told = pipelines.listed(stage, source)
+        else:
+            ends += pipelines.rehearse(stage, source)
     except WorkflowError as error:
         stage.found.add(error.place, error.text)
-    if not ends and not stage.found.findings:
+    if told and not options.as_json:
+        print("\n".join(told))
+    if not ends and not told and not stage.found.findings:
         raise UsageError(f"the commit has no {pipelines.FILE}")
-    return _end(options, stage, ends, report.unexpected(ends, options.expected))
+    return _end(options, stage, ends, [] if told else report.unexpected(ends, options.expected))
 
 
 def _end(options: Options, stage: Stage, ends: Sequence[RunEnd], wrong: Sequence[str]) -> int:

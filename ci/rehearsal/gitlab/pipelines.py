@@ -11,6 +11,7 @@ from typing import Any
 from ci.rehearsal.gitlab import config
 from ci.rehearsal.gitlab.config import Config
 from ci.rehearsal.gitlab.jobs import run_job
+from ci.rehearsal.gitlab.listing import lines
 from ci.rehearsal.gitlab.plan import Pipeline, Planned, plan
 from ci.rehearsal.gitlab.variables import circles, predefined, worked_out
 from ci.rehearsal.order import Result
@@ -39,25 +40,47 @@ class Around:
 
 def rehearse(stage: Stage, source: str) -> list[RunEnd]:
     """The pipeline of the project for a source, and what it starts. Raises WorkflowError."""
-    revision = stage.origin.head if source == "merge_request_event" else stage.origin.commit
-    text = stage.origin.show(FILE, revision)
     ends: list[RunEnd] = []
-    if text is not None:
-        outside = {**stage.order.secrets, **stage.order.variables}
-        around = Around(stage=stage, source=source, outside=outside, revision=revision)
-        _pipeline(around, [(text, FILE)], ends)
+    if (top := _top(stage, source)) is not None:
+        _pipeline(*top, ends)
     return ends
 
 
-def _pipeline(around: Around, sources: list[tuple[str, str]], ends: list[RunEnd]) -> Result:
-    stage, before = around.stage, time.monotonic()
-    number = stage.next_run()
+def listed(stage: Stage, source: str) -> list[str]:
+    """What the pipeline for a source consists of, as lines of text; nothing runs. Raises WorkflowError."""
+    top = _top(stage, source)
+    if top is None:
+        return []
+    loaded, _, made = _planned(*top, stage.next_run())
+    return lines(loaded, made, source)
+
+
+def _top(stage: Stage, source: str) -> tuple[Around, list[tuple[str, str]]] | None:
+    revision = stage.origin.head if source == "merge_request_event" else stage.origin.commit
+    text = stage.origin.show(FILE, revision)
+    if text is None:
+        return None
+    outside = {**stage.order.secrets, **stage.order.variables}
+    return Around(stage=stage, source=source, outside=outside, revision=revision), [(text, FILE)]
+
+
+def _planned(
+    around: Around, sources: list[tuple[str, str]], number: int
+) -> tuple[Config, Mapping[str, str], Pipeline | None]:
+    stage = around.stage
     loaded = config.load(sources, lambda path: stage.origin.show(path, around.revision))
     known = {**predefined(around.source, stage.order, stage.origin, number)}
     if around.source == _CHILD:
         # A child is of the same commit as its parent, whatever started that.
         known = {**predefined(around.parent, stage.order, stage.origin, number), "CI_PIPELINE_SOURCE": _CHILD}
     made = plan(loaded, {**known, **around.outside}, lambda path: stage.origin.show(path, around.revision) is not None)
+    return loaded, known, made
+
+
+def _pipeline(around: Around, sources: list[tuple[str, str]], ends: list[RunEnd]) -> Result:
+    stage, before = around.stage, time.monotonic()
+    number = stage.next_run()
+    loaded, known, made = _planned(around, sources, number)
     stage.say(f"\n{loaded.file} · {around.source}")
     if made is None:
         stage.say("no pipeline: its own rules want none")

@@ -68,6 +68,19 @@ def test_what_is_handed_to_a_child_is_looked_up_in_the_parent(
     assert said in done.errors
 
 
+def test_a_list_runs_nothing_and_names_what_is_left_out(rehearse: Callable[..., Any]) -> None:
+    text = _SOUND.replace("mkdir -p out", "exit 1")
+    done = rehearse({".gitlab-ci.yml": text, "ci/../end.yml": _END}, "--gitlab", "merge_request", "--list")
+    assert (done.code, done.results, done.findings) == (0, {}, [])
+    done = rehearse({".gitlab-ci.yml": text.replace("needs: [plan]", "needs: [other]")}, "--gitlab", "push", "--list")
+    assert done.code == 0  # its own rules want no pipeline
+    done = rehearse(
+        {".gitlab-ci.yml": text.replace("needs: [plan]", "needs: [other]")}, "--gitlab", "merge_request", "--list"
+    )
+    assert done.code == 1
+    assert any("needs 'other'" in one for one in done.findings)
+
+
 def test_the_source_chooses_the_jobs(rehearse: Callable[..., Any]) -> None:
     files = {".gitlab-ci.yml": _SOUND.replace('"hello change"', '"hello timed"'), "ci/../end.yml": _END}
     done = rehearse(files, "--gitlab", "schedule", "--end", "lanes=success", "--expect", "timed=failure")
