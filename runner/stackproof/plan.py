@@ -26,6 +26,7 @@ from stackproof.option_kinds import Group, Kind
 from stackproof.option_table import OPTIONS
 from stackproof.options import BUDGET, RunOptions, Source
 from stackproof.recorder.mode import Mode
+from stackproof.secret_values import is_called_like_one
 from stackproof.suggest import did_you_mean, unknown
 
 RUNS = Path(".stackproof") / "runs"
@@ -156,10 +157,7 @@ def _quoted_pair(pair: str, cell: Cell) -> str:
 
 def is_secret(name: str, setup: SetupSpec) -> bool:
     """Whether a variable's value must not be shown: the setup says so, or its name does."""
-    return name in setup.all_secrets or _SECRET_NAME.search(name) is not None
-
-
-_SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:_|$)", re.IGNORECASE)
+    return name in setup.all_secrets or is_called_like_one(name)
 
 
 def _several(text: str) -> list[str]:

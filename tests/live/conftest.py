@@ -23,7 +23,6 @@ from stackproof.catalog.records import Catalog, ModelRole, SetupSpec, StackMode,
 from stackproof.live.opt_in import LiveModel
 from stackproof.plugin import live
 from stackproof.plugin.stack_key import STACK_KEY
-from stackproof.recorder import redact
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.inprocess import InProcessApp
 
@@ -57,21 +56,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
             while cause is not None and cause.__traceback__ is not None:
                 cause.__traceback__ = None
                 cause = cause.__cause__ or cause.__context__
-    report = yield
-    # Providers repeat a key that they do not take.
-    secrets = _secrets(item)
-    report.sections = [(name, redact.conceal(text, secrets)) for name, text in report.sections]
-    told = str(report.longrepr or "")
-    if (shown := redact.conceal(told, secrets)) != told:
-        report.longrepr = shown
-    return report
-
-
-def _secrets(item: pytest.Item) -> dict[str, str]:
-    """What a test may have seen and nobody may read: by the name of its variable."""
-    found = getattr(item, "funcargs", {})
-    model, setup = found.get("live_model"), found.get("setup")
-    return {} if model is None or setup is None else redact.known_values(setup.all_secrets, model.variables)
+    return (yield)
 
 
 def _of(file: Path, traceback: TracebackType | None) -> TracebackType | None:

@@ -26,6 +26,7 @@ def text(value: str, secrets: Mapping[str, str]) -> str:
             value = value.replace(form, redact.MASK)
     if redact.find(value, secrets) is None:
         return value
+    value = redact.without_keys(value)
     # Encoded ones: of each word by itself, so that the markup around it stays.
     return _TOKEN.sub(lambda found: str(redact.conceal(found[0], secrets)), value)
 
@@ -45,7 +46,7 @@ def _forms(secret: str) -> dict[str, None]:
 
 def folder(path: Path, secrets: Mapping[str, str]) -> list[str]:
     """Do so in every file below; the names of those that were changed, relative to it. Links are not followed."""
-    return [file.relative_to(path).as_posix() for file in sorted(_files(path)) if _file(file, secrets)]
+    return [each.relative_to(path).as_posix() for each in sorted(_files(path)) if file(each, secrets)]
 
 
 class Concealing:
@@ -64,14 +65,17 @@ class Concealing:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    return (file for file in path.rglob("*") if file.is_file() and not file.is_symlink())
+    return (each for each in path.rglob("*") if each.is_file() and not each.is_symlink())
 
 
-def _file(path: Path, secrets: Mapping[str, str]) -> bool:
+def file(path: Path, secrets: Mapping[str, str]) -> bool:
+    """Do so in a file; whether it held any. One that is not there holds none."""
     try:
         before = path.read_bytes().decode("utf-8", "surrogateescape")
     except OSError:
         return False
+    if text(before, secrets) is before:
+        return False  # most hold none, and are done with in one reading
     after = "".join(_line(line, secrets) for line in before.splitlines(keepends=True))
     if after == before:
         return False
@@ -84,9 +88,9 @@ def _file(path: Path, secrets: Mapping[str, str]) -> bool:
 
 def _line(line: str, secrets: Mapping[str, str]) -> str:
     """A line of JSON stays one."""
-    if text(line, secrets) is line:
+    if (shown := text(line, secrets)) is line:
         return line
     if line.startswith("{") and (data := jsonfile.parsed(line)) is not None:
         end = line[len(line.rstrip("\r\n")) :]
         return json.dumps(redact.conceal(data, secrets), ensure_ascii=line.isascii()) + end
-    return text(line, secrets)
+    return shown

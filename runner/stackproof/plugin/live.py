@@ -6,10 +6,11 @@ import os
 
 import pytest
 
-from stackproof import catalog
+from stackproof import catalog, secret_values
 from stackproof.errors import StackproofError
 from stackproof.live import fork, of_session
 from stackproof.live.opt_in import LiveModel, NotWanted, live_models
+from stackproof.plugin import hiding
 
 _FOUND = pytest.StashKey[tuple[LiveModel | NotWanted, ...]]()
 
@@ -25,7 +26,12 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 
 def mark(item: pytest.Item) -> None:
-    """Skip the test, before any of its fixtures is set up, where its one model is not to be called."""
+    """Skip the test, before any of its fixtures is set up, where its one model is not to be called.
+
+    Where some are, nothing that providers repeat of their keys is shown: no run around may be there to see to it.
+    """
+    if any(isinstance(each, LiveModel) for each in models(item.config)):
+        hiding.begin(item.config, secret_values.known((), os.environ))
     if "live_model" not in getattr(getattr(item, "callspec", None), "params", {}):
         (found,) = models(item.config)
         if isinstance(found, NotWanted):

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from stackproof import calls_told
+from stackproof import calls_told, secret_values
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile
-from stackproof.plugin import at_edge, budgeting, debugging, faulting, keeping, opening, tally
+from stackproof.live import scrub
+from stackproof.plugin import at_edge, budgeting, debugging, faulting, hiding, keeping, opening, tally
 from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
@@ -81,6 +82,8 @@ class PluginSession:
     def register(self) -> None:
         """Put the hooks and the way to the stack in place."""
         at_edge.refuse_parallel(self._config, self._opened.cell_dir)
+        if (secrets := self._secrets) is not None:
+            hiding.begin(self._config, secrets)
         self._config.stash[STACK_KEY] = self._stack
         register = self._config.pluginmanager.register
         register(self._tracker, "stackproof-scopes")
@@ -97,6 +100,12 @@ class PluginSession:
             register(Suspender(self._opened.settings.integration_root, self.outside), "stackproof-suspender")
         if self._journal is not None:
             register(self._journal, "stackproof-journal")
+
+    @property
+    def _secrets(self) -> dict[str, str] | None:
+        """What a provider may repeat, by variable; None where none is asked."""
+        settings = self._opened.settings
+        return secret_values.known(settings.secrets, os.environ) if secret_values.may_be_told(settings.mode) else None
 
     @property
     def outside(self) -> dict[str, str | None]:
@@ -202,6 +211,7 @@ class PluginSession:
 
     def close(self) -> None:
         """Stop the stack, keep what it called on its way out, take the recorder out, give the environment back."""
+        secrets = self._secrets
         try:
             self._opened.undo.close()
             self._last_of_all()
@@ -209,4 +219,6 @@ class PluginSession:
             install.uninstall(self._brain)
             if self._journal is not None:
                 self._journal.close()
+            if self._opened.alone and secrets is not None and not self._worker:
+                scrub.folder(self._opened.cell_dir, secrets)  # a run does it by itself, once everything has ended
             swap(self._outer)

@@ -134,9 +134,16 @@ def _conceal(value: Any, needles: Needles) -> Any:
         return value
     for _, form in needles:
         value = value.replace(form, MASK)
-    for _, _, shape in _SHAPES:
-        value = shape.sub(lambda found: MASK if _is_key(found) else found[0], value)
+    value = without_keys(value)
     return value if _in(value, needles) is None else MASK
+
+
+def without_keys(text: str) -> str:
+    """The text with what is shaped like a key masked, where it stands plain; nothing around it is touched."""
+    for _, hint, shape in _SHAPES:
+        if hint in text:
+            text = shape.sub(lambda found: MASK if _is_key(found) else found[0], text)
+    return text
 
 
 Needles = list[tuple[str, str]]

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackproof import catalog, environment, plan
+from stackproof import catalog, environment, plan, secret_values
 from stackproof.catalog.records import StackMode
 from stackproof.catalog.runners import RunnerSpec
 from stackproof.edge import stack_edge
@@ -27,7 +27,7 @@ from stackproof.evidence import jsonfile, testlog
 from stackproof.evidence.coverage import STACK, TESTS
 from stackproof.measure import begin, marks
 from stackproof.recorder.mode import Mode
-from stackproof.run import cell_file, contained, handing, made_first, namespace, spending, suite, writable
+from stackproof.run import cell_file, contained, covered, handing, made_first, namespace, spending, suite, writable
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ourselves, ports, service, start, tether, unknown_server
@@ -308,6 +308,7 @@ def _foreign(work: _Work, started: _Started, runner: RunnerSpec) -> tuple[suite.
     from stackproof.run import foreign  # noqa: PLC0415 - pytest comes with it, and no cell waits for that at its start
 
     options = work.order.options
+    hides = secret_values.may_be_told(work.cell.inference_mode)
     here = foreign.process(
         work.cell,
         runner,
@@ -316,11 +317,15 @@ def _foreign(work: _Work, started: _Started, runner: RunnerSpec) -> tuple[suite.
         variables=started.variables,
         caller=work.caller,
         cell_dir=work.cell_dir,
-        shown=suite.talks(options),
+        shown=suite.talks(options) and not hides,
     )
     if work.cell.inference_mode.calls_out:
         spending.of_cell(work.cell_dir, options).begin()  # no hook of ours sees its first test
-    ended = suite.run(here, timeout=options.suite_timeout, interrupts=work.interrupts)
+    with covered.shown(
+        work.cell_dir / foreign.LOG if hides and suite.talks(options) else None,
+        secret_values.known(work.cell.setup.all_secrets, started.variables),
+    ) as look:
+        ended = suite.run(here, timeout=options.suite_timeout, interrupts=work.interrupts, meanwhile=look)
     stopped = ended.timed_out or work.interrupts.first is not None
     settled = foreign.settle(runner, ended, variables=started.variables, cell_dir=work.cell_dir, stopped=stopped)
     work.outcome["exit_code"] = settled.code

@@ -11,11 +11,13 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stackproof import secret_values
 from stackproof.ci import guard, kind
 from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile, junit, testlog
 from stackproof.evidence.cell import write_result
+from stackproof.live import scrub
 from stackproof.measure import begin, package
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder import budget, debug
@@ -205,6 +207,9 @@ class CellRun:
                 told.close()
             # Nothing is left to do here unless the cell itself was killed.
             lifetime.end_marked(*run_folder.markers(self._plan.run_id, self._dir))
+            if secret_values.may_be_told(self._cell.inference_mode):
+                # Nobody writes any more, and nothing has been made of it yet.
+                scrub.folder(self._dir, secret_values.of_cells([self._cell], self._caller, self._plan.options.env))
 
     def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
         signum = self._interrupts.first or signal.SIGTERM

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from stackproof import secret_values
 from stackproof.catalog.runners import RunnerSpec
 from stackproof.catalog.templates import filled
 from stackproof.edge import probe
@@ -14,6 +15,7 @@ from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import jsonfile, junit
 from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
+from stackproof.live import scrub
 from stackproof.options import RunOptions
 from stackproof.plan import Cell
 from stackproof.plugin import afterwards, budgeting, faulting, keeping, tally
@@ -51,7 +53,7 @@ def process(
     cell_dir: Path,
     shown: bool,
 ) -> Process:
-    """The command of a suite, not started yet. shown: it writes to our terminal.
+    """The command of a suite, not started yet. shown: it writes to our terminal, to which nobody adds or takes away.
 
     UsageError where the stack hands no ids on; raises what `prepared.make` raises.
     """
@@ -126,6 +128,11 @@ def settle(
     journal = Journal(cell_dir / "tests.jsonl")
     kept = keeping.Kept()
     try:
+        if secret_values.may_be_told(settings.mode):
+            # First of all, as everything else is made of these: providers repeat the key that they do not take.
+            secrets = secret_values.known(settings.secrets, variables)
+            for name in (_REPORT, LOG):
+                scrub.file(cell_dir / name, secrets)
         there = elsewhere.fetch(settings.run_dir)
         report = junit.read(cell_dir / _REPORT)
         tests = _tests(runner, report.cases, brain)

@@ -8,15 +8,16 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from rich.console import Console
 
-from stackproof import plan_text
+from stackproof import plan_text, secret_values
 from stackproof.ci.log import NOWHERE, Log
 from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
 from stackproof.evidence import coverage, jsonfile, junit, manifest, merge, rescued, testlog
+from stackproof.live import scrub
 from stackproof.measure import begin, package, told
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
@@ -94,6 +95,9 @@ def execute(
     """
     caller = dict(os.environ if environ is None else environ)
     out = make_console(sys.stdout, caller) if console is None else console
+    if any(secret_values.may_be_told(cell.inference_mode) for cell in plan.cells):
+        secrets = secret_values.of_cells(plan.cells, caller, plan.options.env)
+        out.file = cast("IO[str]", scrub.Concealing(out.file, secrets))
     screen = Screen(
         Console(quiet=True) if plan.options.json else out,
         live=out.is_terminal and not suite.talks(plan.options),

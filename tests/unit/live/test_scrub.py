@@ -66,3 +66,8 @@ def test_a_stream_lets_none_through() -> None:
     stream = io.StringIO()
     assert scrub.Concealing(stream, SECRETS).write(f"key {KEY}\n") == len(f"key {KEY}\n")
     assert stream.getvalue() == "key ***\n"
+
+
+def test_what_has_a_space_in_its_shape_goes_too() -> None:
+    told = scrub.text('{"a": "Authorization: Bearer 0123456789abcdefghij", "b": "-----BEGIN PRIVATE KEY-----"}', {})
+    assert told == '{"a": "Authorization: ***", "b": "***"}'
