@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import assert_never
 
-from stackproof.evidence import jsonfile, junit
+from stackproof.evidence import jsonfile, junit, nodeids
 from stackproof.evidence.junit_case import Case, Report
 from stackproof.evidence.junit_cases import Cases, both, identical, key_of
 from stackproof.evidence.outcomes import Counts, Outcome, count
@@ -23,7 +23,8 @@ def to_xml(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | N
     """A `testsuites` document with one suite per cell; no case, property or failure text is lost.
 
     The cell's id is the suite's name and the first part of each class name, so that viewers which fold suites keep two
-    cells apart. `more` are suites of other cases. Reports that are one and the same file count once.
+    cells apart. A test has its `file` where the log beside the report tells it: GitLab leads to it. `more` are suites of
+    other cases. Reports that are one and the same file count once.
     """
     return "".join(pieces(reports, more))
 
@@ -50,7 +51,8 @@ def pieces(
     totals = {key: sum(each[key] for each in numbers) for key in _numbers(Counts())}
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites{_attributes(totals)}>\n'
     for (name, report), own in zip(once.items(), numbers, strict=False):
-        yield from _suite(name, own, _seconds(report.cases), report.properties, _changed(_whole(report), change))
+        changed = _changed(_whole(report), change)
+        yield from _suite(name, own, _seconds(report.cases), report.properties, changed, files=_files(report))
     for (name, cases), own in zip(others.items(), numbers[len(once) :], strict=True):
         yield from _suite(name, own, _seconds(cases), (), cases)
     yield "</testsuites>\n"
@@ -94,6 +96,14 @@ def _whole(report: Report) -> Iterator[Case]:
     yield from waiting.values()  # the file is not what it was
 
 
+def _files(report: Report) -> dict[str, str]:
+    """Files by class name, as the session beside the report has collected them; empty where none has told."""
+    lines = jsonfile.lines(report.path.with_name("tests.jsonl"))
+    # Each worker begins with what it has collected; all else is passed over.
+    said = (line for line in lines if line and line.get("event") == "collected")
+    return nodeids.files(nodeid for line in said for nodeid in jsonfile.strings(line, "nodeids"))
+
+
 def _seconds(cases: Iterable[Case]) -> float | None:
     if isinstance(cases, Cases):
         return cases.seconds
@@ -107,22 +117,25 @@ def _suite(
     seconds: float | None,
     properties: Iterable[tuple[str, str]],
     cases: Iterable[Case],
+    *,
+    files: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     time = "" if seconds is None else f' time="{seconds:.3f}"'
     yield f"  <testsuite name={attribute(name)}{_attributes(numbers)}{time}>\n"
     yield _properties(properties, "    ")
     for case in cases:
-        yield _case(name, case)
+        yield _case(name, case, (files or {}).get(case.classname))
     yield "  </testsuite>\n"
 
 
-def _case(cell: str, case: Case) -> str:
+def _case(cell: str, case: Case, file: str | None) -> str:
     classname = ".".join(filter(None, (cell, case.classname)))
     time = "" if case.seconds is None else f' time="{case.seconds:.3f}"'
     inner = _properties(case.properties, "      ") + _mark(case)
     if case.output:
         inner += f"      <system-out>{content(case.output)}</system-out>\n"
-    head = f"    <testcase classname={attribute(classname)} name={attribute(case.name)}{time}"
+    place = "" if file is None else f" file={attribute(file)}"
+    head = f"    <testcase classname={attribute(classname)} name={attribute(case.name)}{place}{time}"
     return f"{head}>\n{inner}    </testcase>\n" if inner else f"{head} />\n"
 
 

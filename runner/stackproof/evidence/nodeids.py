@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from stackproof.evidence.junit_case import Case
@@ -41,6 +42,12 @@ def _classname(around: str) -> str:
     """Of a file and its classes, or of nothing where a file is the test; a file has many tests."""
     module, *classes = around.split("::")
     return _escape(".".join([_module(module), *classes]))
+
+
+def files(nodeids: Iterable[str]) -> dict[str, str]:
+    """The file of each class name of a report, as these node ids tell."""
+    around = dict.fromkeys(nodeid.partition("[")[0].rpartition("::")[0] for nodeid in nodeids)
+    return {_classname(each): each.partition("::")[0] for each in around if each}
 
 
 def _module(path: str) -> str:
