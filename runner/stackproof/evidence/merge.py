@@ -23,7 +23,7 @@ def to_xml(reports: Mapping[str, Report], more: Mapping[str, Iterable[Case]] | N
     """A `testsuites` document with one suite per cell; no case, property or failure text is lost.
 
     The cell's id is the suite's name and the first part of each class name, so that viewers which fold suites keep two
-    cells apart. A test has its `file` where the log beside the report tells it: GitLab leads to it. `more` are suites of
+    cells apart. A test has its `file` where the log beside the report tells it, for GitLab. `more` are suites of
     other cases. Reports that are one and the same file count once.
     """
     return "".join(pieces(reports, more))
