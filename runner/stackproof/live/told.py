@@ -90,7 +90,7 @@ def preflight(asked: Asked) -> Iterator[str]:
 def table(results: Sequence[ModelResult]) -> Iterator[str]:
     """Columns, aligned by spaces; below them what is the matter with each model whose tests ran and that did not pass.
 
-    Of one that was blocked beforehand that was said where it was found.
+    Of one that was blocked beforehand that was said where it was found. And which hosts are not those of a setup.
     """
     heads = ["model", "outcome", "tests", "requests", "retries", "tokens", "drift"]
     rows = [heads, *map(row, results)]
@@ -101,6 +101,10 @@ def table(results: Sequence[ModelResult]) -> Iterator[str]:
         began = result.tests.total > 0 or result.outcome is LiveOutcome.STOPPED
         if result.reason is not None and began:
             yield f"{_MARKS[result.outcome]} {result.title} {result.outcome}: {plain(result.reason)}"
+    for setup, hosts in dict.fromkeys((each.setup, each.called) for each in results if not each.own_address):
+        if hosts:
+            called = plain(" and ".join(hosts))
+            yield f"– {called} was called, which setup {setup} does not name: this is no evidence of its providers"
 
 
 def row(result: ModelResult) -> list[str]:

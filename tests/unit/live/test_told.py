@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,14 @@ def test_the_table_has_a_row_for_each_model() -> None:
         "gemini/c     blocked  –                    –         –        –       –",
         "✗ anthropic/b failed: t::x",
     ]
+
+
+def test_a_stand_in_is_named_below_the_table_once() -> None:
+    there = replace(GOOD, drift=None, called=("127.0.0.1",))
+    *_, row, said = told.table([replace(there, title="openai/b"), there])
+    assert row.startswith("openai/a  passed")
+    assert said == "– 127.0.0.1 was called, which setup gpt does not name: this is no evidence of its providers"
+    assert "was called" not in "".join(told.table([replace(there, called=("api.openai.com",), own_address=True)]))
 
 
 def test_what_was_asked_beforehand_says_how_often_and_what_to_do() -> None:
