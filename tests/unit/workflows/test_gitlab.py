@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from stackproof.lanes import ci, shown
@@ -81,6 +82,30 @@ def test_the_verdict_waits_for_every_lane_runs_whatever_they_did_and_has_their_f
     assert gitlab_verdict["artifacts"]["reports"]["junit"] == f"{output}/junit.xml"
 
 
+@pytest.mark.parametrize(("trigger", "named"), [("release", ".stackproof/live"), ("push", "")])
+def test_a_release_insists_on_live_smokes_also_where_none_were_kept(
+    gitlab_verdict: dict[str, Any], tmp_path: Path, trigger: str, named: str
+) -> None:
+    (tmp_path / "ci").mkdir()
+    for path, script in (
+        (tmp_path / "ci" / "gitlab-live-evidence", "echo live-openai has kept nothing"),
+        (tmp_path / "stackproof", 'echo "weighed with ${STACKPROOF_LIVE_EVIDENCE-}."'),
+    ):
+        path.write_text(f"#!/usr/bin/env bash\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+    # GitLab runs the lines of a job in one shell.
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", "\n".join(gitlab_verdict["script"])],
+        cwd=tmp_path,
+        env={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "STACKPROOF_TRIGGER": trigger},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.stdout.splitlines()[-1] == f"weighed with {named}."
+
+
 def test_what_a_lane_records_is_handed_over_as_a_patch_and_not_weighed(
     gitlab_child: dict[str, Any], matrix: Matrix, tmp_path: Path
 ) -> None:
@@ -88,12 +113,20 @@ def test_what_a_lane_records_is_handed_over_as_a_patch_and_not_weighed(
     (tmp_path / "stackproof").write_text('#!/usr/bin/env bash\necho "$*" >"${@: -1}"\n', encoding="utf-8")
     (tmp_path / "stackproof").chmod(0o755)
     (script,) = gitlab_child["default"]["after_script"]
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     for name, left in (("record", {"recorded", "recordings.patch"}), ("library", {"runs"})):
         place = tmp_path / name / ".stackproof"
         (place / "runs" / "1a2b3c").mkdir(parents=True)
-        environment = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "CI_JOB_NAME": name}
+        environment = {"PATH": path, "CI_JOB_NAME": name}
         subprocess.run(["bash", "-e", "-c", script], cwd=place.parent, env=environment, check=True, timeout=30)
         assert {path.name for path in place.iterdir()} == left
+    # Nor where no patch could be made of it.
+    (tmp_path / "stackproof").write_text("#!/usr/bin/env bash\nexit 6\n", encoding="utf-8")
+    place = tmp_path / "refused" / ".stackproof"
+    (place / "runs" / "1a2b3c").mkdir(parents=True)
+    subprocess.run(["bash", "-e", "-c", script], cwd=place.parent, env={"PATH": path, "CI_JOB_NAME": "record"},
+                   check=False, timeout=30)  # fmt: skip
+    assert {path.name for path in place.iterdir()} == {"recorded"}
 
 
 def test_every_job_has_an_end(gitlab: dict[str, Any], gitlab_verdict: dict[str, Any]) -> None:
