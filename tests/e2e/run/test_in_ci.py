@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.e2e.run.conftest import Finished, Project
+from tests.unit.ci.kept import assert_can_be_kept
 from tests.unit.ci.runner import folded_by_gitlab, obeyed_by_github, rendered_by_github
 
 pytestmark = pytest.mark.xdist_group("runs")
@@ -139,21 +139,3 @@ def test_every_file_of_a_run_can_be_kept_as_an_artifact(project: Project) -> Non
     done = carried_out(project, "--stack-config", f"{project.stack('toy')}")
     assert done.code == 1, done.output
     assert_can_be_kept(project.run_dir())
-
-
-_REFUSED = frozenset('":<>|*?\r\n\\')
-_DEVICES = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(10))}
-)
-
-
-def assert_can_be_kept(folder: Path) -> None:
-    """As upload-artifact and Windows refuse them (actions/toolkit, artifact: path-and-artifact-name-validation.ts)."""
-    found = [name for _, folders, files in os.walk(folder) for name in (*folders, *files)]
-    assert len(found) > 5
-    for name in found:
-        assert not _REFUSED & set(name), name
-        assert not any(ord(character) < 32 for character in name), name
-        assert name.rstrip(". ") == name, name
-        assert len(name.encode()) <= 255, name
-        assert name.partition(".")[0].lower() not in _DEVICES, name
