@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from stackproof.catalog.records import SetupSpec, StackMode, StackSpec, SuiteSpec
+from stackproof.ci.kind import Kind
+from stackproof.ci.log import Log
 from stackproof.errors import ExitCode
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.testlog import TestEntry
 from stackproof.plan import Cell
 from stackproof.recorder.mode import Mode
+from stackproof.run import screen
 from stackproof.run.judge import Judgement
 from stackproof.run.namespace import Seal
 from stackproof.run.progress import Progress
@@ -197,3 +203,48 @@ def test_a_cell_that_is_one_step_of_many_says_which() -> None:
     alone = Sheet()
     alone.screen.step(cell())
     assert alone.lines() == []
+
+
+def test_what_comes_after_the_last_test_and_before_the_first_one_gives_a_sign_of_life() -> None:
+    sheet, progress = Sheet(), Progress()
+    sheet.screen.begin(cell())
+    progress.note({"event": "collected", "nodeids": ["a"]})
+    progress.note({"event": "test", "nodeid": "a", "outcome": "passed"})
+    for _ in range(3):
+        sheet.now += 15
+        sheet.screen.progress(cell(), progress)
+    assert sheet.lines() == [
+        "base: every test has a result, it ends, 15 s",
+        "base: every test has a result, it ends, 30 s",
+        "base: every test has a result, it ends, 45 s",
+    ]
+
+
+def test_a_cell_that_is_prepared_for_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    @contextlib.contextmanager
+    def alive(what: str, _console: Console) -> Iterator[None]:
+        told.append(what)
+        yield
+
+    monkeypatch.setattr(screen, "alive", alive)
+    with Sheet().screen.preparing(cell()):
+        assert told == ["base × ollama × server:reference: being prepared"]
+
+
+def test_a_cell_is_folded_up_to_its_failures_and_its_conclusion() -> None:
+    sheet = Sheet()
+    said: list[str] = []
+    folded = Screen(Console(file=sheet.file, width=60), live=False, log=Log(Kind.GITHUB, said.append))
+    entry = TestEntry(nodeid="a::b", outcome=Outcome.FAILED, text="E   1 == 2")
+    folded.step(cell())
+    folded.line("inside")
+    folded.failures([], [], Path("log"))
+    assert said == ["::group::base × ollama × server:reference"]
+    folded.failures([entry], [], Path("log"))
+    assert said[1:] == ["::endgroup::"]
+    folded.step(cell())
+    folded.conclusion(cell(), Judgement(exit_code=ExitCode.PASS), 1.0, "again")
+    assert said[2:] == ["::group::base × ollama × server:reference", "::endgroup::"]
+    assert sheet.lines() == ["inside", "✗ a::b", "  E   1 == 2", "PASS  base × ollama × server:reference in 1.0 s"]
