@@ -58,7 +58,8 @@ def read(folder: Path, wrong: Callable[[str], None]) -> Written:
 def pairs(text: str, what: str) -> dict[str, str]:
     """`name=value` and `name<<WORD` … `WORD`. Raises FileError."""
     made: dict[str, str] = {}
-    lines = iter(text.splitlines())
+    # On Linux nothing else ends a line for the runner: no carriage return, no separator of Unicode's.
+    lines = iter(text.split("\n"))
     for line in lines:
         if not line:
             continue
@@ -86,4 +87,4 @@ def pairs(text: str, what: str) -> dict[str, str]:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
+    return path.read_bytes().decode("utf-8-sig", "replace") if path.is_file() else ""
