@@ -27,7 +27,7 @@ def scripts(
     for name, job in {**gitlab, **gitlab_child}.items():
         if isinstance(job, dict):
             found += [(name, line) for key in ("before_script", "script", "after_script") for line in job.get(key, ())]
-    found.append(("variables", gitlab["variables"]["STACKPROOF_PREPARE"]))
+    found.append(("variables", gitlab["variables"]["STACKPROOF_PREPARE"]["value"]))
     found += [(name, (project / "ci" / name).read_text(encoding="utf-8")) for name in _SCRIPTS]
     return found
 
@@ -57,8 +57,8 @@ def test_every_script_of_this_repository_is_there_and_can_be_run(scripts: list[t
 
 def test_scripts_inside_workflows_are_short(steps: list[tuple[str, dict[str, Any]]]) -> None:
     long = {place for place, step in steps if len(step.get("run", "").strip().splitlines()) > 6}
-    # These two talk to GitHub about one issue and one comment.
-    assert long <= {"actions/tracking-issue", "actions/comment", "record-apply/apply"}
+    # These talk to GitHub about one issue, one comment, and the runs of one workflow.
+    assert long <= {"actions/tracking-issue", "actions/comment", "actions/live-evidence", "record-apply/apply"}
 
 
 def test_what_may_not_be_skipped_is_the_same_as_for_a_submission(
