@@ -91,7 +91,8 @@ class Stage:
             "databaseId": number,
             "workflowName": workflow.name,
             "file": workflow.file,
-            "headBranch": event.ref_name,
+            # Of a pull request the branch that it comes from, also where that is a fork's.
+            "headBranch": event.head_ref or event.ref_name,
             "headSha": event.sha,
             "event": event.name,
             "status": "completed",

@@ -431,6 +431,28 @@ def test_a_workflow_that_follows_another_gets_its_artifacts_but_no_code_of_a_for
     assert rehearse({"second.yml": _SECOND.replace("actions: read, ", "")}).why("take").endswith("by integration")
 
 
+_SEARCH = """
+name: second
+on: {workflow_run: {workflows: [first], types: [completed]}}
+permissions: {}
+jobs:
+  search:
+    runs-on: x
+    permissions: {actions: read}
+    env: {GH_TOKEN: "${{ github.token }}", GH_REPO: "${{ github.repository }}"}
+    steps:
+      - env: {BRANCH: "${{ github.event.workflow_run.head_branch }}"}
+        run: |
+          test "$(gh run list --branch "$BRANCH" --json event --jq '.[].event')" = pull_request
+          test -z "$(gh run list --branch "$BRANCH" --event schedule --json event --jq '.[].event')"
+"""
+
+
+def test_a_run_of_a_fork_is_listed_under_the_branch_that_it_has_there(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({"first.yml": _FIRST, "second.yml": _SEARCH}, "--fork")
+    assert (done.code, done.results["search"]) == (0, "success"), done.errors
+
+
 def test_workflows_that_call_each_other_hand_inputs_secrets_and_outputs_on(rehearse: Callable[..., Any]) -> None:
     called = """
 on:

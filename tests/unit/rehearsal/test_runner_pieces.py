@@ -38,7 +38,7 @@ def test_a_file_that_the_runner_refuses_fails_the_step(text: str, said: str) -> 
         pairs(text, "F")
 
 
-_line = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\n"), max_size=20)
+_line = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=20)
 
 
 @settings(deadline=None)
