@@ -143,7 +143,7 @@ def test_a_comment_is_written_once_and_then_changed(gh: Gh, comment: dict[str, A
 
 
 def test_evidence_of_live_smokes_comes_from_that_workflow_on_the_default_branch_alone(
-    gh: Gh, actions: dict[str, dict[str, Any]]
+    gh: Gh, actions: dict[str, dict[str, Any]], workflows: dict[str, dict[str, Any]]
 ) -> None:
     get, tell = actions["live-evidence"]["runs"]["steps"]
     asked = gh.run(get, [{"databaseId": 12}, {"databaseId": 11}], empty="12", BRANCH="main")
@@ -155,4 +155,8 @@ def test_evidence_of_live_smokes_comes_from_that_workflow_on_the_default_branch_
     assert [words[:3] for words in asked[1:3]] == [["run", "download", "12"], ["run", "download", "11"]]
     assert asked[-1][-1] == ".stackproof/live-evidence/11"
     assert (gh.folder / ".stackproof" / "live-evidence").is_dir()
+    jobs = {name: job for name, job in workflows["live-smoke"]["jobs"].items() if name != "issue"}
+    for name, job in jobs.items():
+        # Of two artifacts of one name gh takes that of the first attempt, and what was tried again would not be seen.
+        assert job["steps"][-1]["with"]["name"] == f"{name}-${{{{ github.run_attempt }}}}"
     assert tell["run"] == 'echo "STACKPROOF_LIVE_EVIDENCE=.stackproof/live-evidence" >>"$GITHUB_ENV"'
