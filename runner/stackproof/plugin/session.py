@@ -176,7 +176,8 @@ class PluginSession:
         if self._opened.settings.debug:
             self.summary += debug.where(self._opened.settings.run_dir, self._opened.settings.project)
         status = None
-        if exitstatus == 0 and (untold or there.problem or (facts["unused"] and self._brain.settings.strict)):
+        lax = not self._brain.settings.strict
+        if exitstatus == 0 and (untold or there.problem or not (lax or tally.tidy(facts))):
             status = int(ExitCode.RECORDINGS)
         if exitstatus == 0 and status is None and used_up is not None:
             status = int(ExitCode.NOT_PROVEN)

@@ -28,6 +28,17 @@ def seen(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def unseen(calls: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Each host that was contacted past the recorder, with its port where that is known, and who did so."""
+    found = set()
+    for call in calls:
+        if call.get("kind") == "unseen":
+            port = "" if call.get("port") is None else f":{call['port']}"
+            who = call.get("test_id") or call.get("scope") or "no test"
+            found.add((f"{call.get('host')}{port}", str(who)))
+    return sorted(found)
+
+
 def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
     """The facts of the `calls` event: counts by kind, distinct files and their bytes, what was left over."""
     calls, _ = brain.ledger.read("calls")
@@ -49,11 +60,17 @@ def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
         "not_promoted": kept.not_promoted,
         "in_flight": kept.still_in_flight,
         "unused_files": unused_files,
-        "unseen_hosts": sorted({f"{call['host']}:{call['port']}" for call in calls if call.get("kind") == "unseen"}),
+        "unseen_hosts": list(dict.fromkeys(host for host, _ in unseen(calls))),
+        "unseen": [{"host": host, "test": test} for host, test in unseen(calls)],
         "dropped": sorted({str(call.get("reason")) for call in calls if call.get("kind") == "dropped"}),
         "encoded": sorted(str(call["encoded"]) for call in calls if call.get("encoded")),
         "sealed_by_hook": brain.settings.mode is Mode.REPLAY,
     }
+
+
+def tidy(facts: Mapping[str, Any]) -> bool:
+    """Whether nothing is there that `--strict` fails on: every recording was used, every host was seen."""
+    return not facts["unused"] and not facts["unseen"]
 
 
 def missed(told: Mapping[str, str]) -> list[str]:

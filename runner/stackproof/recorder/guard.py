@@ -132,12 +132,18 @@ def _check(brain: Brain | None, host: Any, port: int | None, *, asked_for: Any =
                 _refuse(brain, host, asked_for or port)
         case Mode.RECORD | Mode.RECORD_IF_MISSING | Mode.VERIFY:
             unseen = not _is_loopback(host) or brain.providers.is_provider_host("127.0.0.1", port)
-            if unseen and not announce.is_announced():
+            if unseen and not _is_the_stack(brain, host, port) and not announce.is_announced():
                 brain.ledger.note("calls", {"kind": "unseen", "host": host, "port": port, **_whose()})
                 if brain.store.trace is not None:
                     brain.store.trace.connection("not recorded", f"{host}:{port}")
         case Mode.LIVE:
             pass
+
+
+def _is_the_stack(brain: Brain, host: str, port: int | None) -> bool:
+    """Whether it is where the stack is called, which may be a container."""
+    there = urlsplit(brain.settings.stack_url or "")
+    return host == there.hostname and port in (None, there.port)
 
 
 def _is_loopback(host: str) -> bool:

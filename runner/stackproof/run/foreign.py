@@ -159,7 +159,7 @@ def settle(
             settled = replace(settled, error=_error("lost", there.problem, ExitCode.NOT_PROVEN))
         if settled.code == 1 and used_up is not None and not any(test.case.outcome.bad for test in tests.values()):
             settled = replace(settled, code=0)  # all that the runner calls a failure was stopped here
-        if settled.code == 0 and (facts["missed"] or (facts["unused"] and settings.strict)):
+        if settled.code == 0 and (facts["missed"] or (settings.strict and not tally.tidy(facts))):
             settled = replace(settled, code=int(ExitCode.RECORDINGS))
         never = faulting.never_met(brain, len(tests))
         if never is not None and settled.code == 0 and settled.error is None:

@@ -19,7 +19,8 @@ class CellFacts:
     """What a cell left. outcome: `outcome.json`, None when there is none. counts: from the log, else from JUnit.
 
     misses: lines of `misses.jsonl`. budget: `budget.json`, None where no call went out. strict: recordings that nobody
-    used fail the cell. runner: who ran the tests, whose exit code is told in pytest's numbers.
+    used fail the cell, and hosts that were contacted past the recorder. runner: who ran the tests, whose exit code is
+    told in pytest's numbers.
     """
 
     outcome: Mapping[str, Any] | None
@@ -215,7 +216,7 @@ def _plugin(facts: CellFacts) -> Judgement:
     if facts.misses:
         code, reason = _swallowed(facts.misses)
         return Judgement(exit_code=code, reason=reason)
-    return _unused(facts) or _interrupted(ExitCode.RECORDINGS, facts)
+    return _untidy(facts) or _interrupted(ExitCode.RECORDINGS, facts)
 
 
 def _green(facts: CellFacts) -> Judgement:
@@ -241,7 +242,7 @@ def _green(facts: CellFacts) -> Judgement:
     ):
         if wrong:
             return Judgement(exit_code=code, reason=reason)
-    return _unused(facts) or Judgement(exit_code=ExitCode.PASS)
+    return _untidy(facts) or Judgement(exit_code=ExitCode.PASS)
 
 
 def _swallowed(misses: Sequence[Mapping[str, Any]]) -> tuple[ExitCode, str]:
@@ -255,7 +256,7 @@ def _failed(facts: CellFacts) -> Judgement:
     bad = [entry for entry in facts.log.tests.values() if entry.outcome in (Outcome.FAILED, Outcome.ERROR)]
     counts = facts.counts
     if not bad and not counts.failed and not counts.errors:
-        return _unused(facts) or Judgement(
+        return _untidy(facts) or Judgement(
             exit_code=ExitCode.TESTS,
             reason=f"{facts.runner} failed although no test did (exit code 1)",
             log=facts.tests_log,
@@ -269,9 +270,34 @@ def _failed(facts: CellFacts) -> Judgement:
     return Judgement(exit_code=ExitCode.TESTS, reason=counts.words())
 
 
+def _untidy(facts: CellFacts) -> Judgement | None:
+    """What only `--strict` fails on."""
+    return (_unseen(facts) or _unused(facts)) if facts.strict else None
+
+
+_HOW_TO_BE_SEEN = (
+    "a provider is recorded when its URL is known to the setup (`providers`) and called through a library that the "
+    "recorder knows: docs/recording.md"
+)
+
+
+def _unseen(facts: CellFacts) -> Judgement | None:
+    seen = (facts.log.calls or {}).get("unseen")
+    contacts = [f"{item.get('host')} by {item.get('test')}" for item in seen] if isinstance(seen, list) else []
+    if not contacts:
+        return None
+    host, _, test = contacts[0].partition(" by ")
+    more = f", and {len(contacts) - 1} more like this" if len(contacts) > 1 else ""
+    return Judgement(
+        exit_code=ExitCode.RECORDINGS,
+        reason=f"{host} was contacted by {test} and not recorded{more} (--strict)",
+        hint="\n".join([*contacts[1:10], _HOW_TO_BE_SEEN]),
+    )
+
+
 def _unused(facts: CellFacts) -> Judgement | None:
     unused = jsonfile.number(facts.log.calls or {}, "unused")
-    if not facts.strict or not unused:
+    if not unused:
         return None
     files = jsonfile.strings(facts.log.calls or {}, "unused_files")
     return Judgement(

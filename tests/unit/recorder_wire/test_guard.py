@@ -14,6 +14,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -352,6 +353,17 @@ def test_in_record_a_connection_that_no_transport_announced_is_reported(bench: B
     ]
 
 
+def test_in_record_the_stacks_own_address_is_not_reported_wherever_it_is(bench: Bench) -> None:
+    from stackproof.recorder import install
+
+    settings = replace(bench.settings(Mode.RECORD), stack_url="http://192.0.2.7:8321")
+    with install.installed(settings, {}) as brain:
+        for port in (8321, 8322):
+            sys.audit("socket.connect", None, ("192.0.2.7", port))
+        calls, _ = brain.ledger.read("calls")
+    assert [(call["kind"], call["port"]) for call in calls] == [("unseen", 8322)]
+
+
 def test_in_record_a_call_through_a_transport_is_not_reported(
     bench: Bench, provider: LoopbackProvider, library: Any
 ) -> None:
@@ -362,8 +374,6 @@ def test_in_record_a_call_through_a_transport_is_not_reported(
             await client.get(url)
 
     settings = bench.settings(Mode.RECORD)
-    from dataclasses import replace
-
     from stackproof.recorder import install
 
     named = Provider(name="named", prefixes=("http://provider.invalid:81/v1",))

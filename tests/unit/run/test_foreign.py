@@ -238,3 +238,20 @@ def test_a_test_that_the_budget_stopped_has_not_failed(cell: Path, also_fails: b
     assert settled.code == (1 if also_fails else 0)
     facts = json.loads((cell / "budget.json").read_text())
     assert (facts["requests"], facts["refused"], facts["ended_by"]) == ([1, 1], 1, "requests")
+
+
+def test_a_key_that_a_report_repeats_gets_into_no_log(tmp_path: Path) -> None:
+    key = "made-up/by+a-test"
+    text = f"Incorrect API key provided: {key}"
+    (tmp_path / "junit.xml").write_text(
+        f'<testsuite name="a"><testcase classname="a" name="one"><skipped message="{text}"/></testcase>'
+        f'<testcase classname="a" name="two"><failure message="{text}">{text}</failure></testcase></testsuite>'
+    )
+    (tmp_path / "tests.log").write_text(text)
+    for mode in (Mode.REPLAY, Mode.VERIFY):
+        (tmp_path / "tests.jsonl").unlink(missing_ok=True)
+        given = {**variables(tmp_path, mode, secrets=("A_KEY",)), "A_KEY": key}
+        foreign.settle(RUNNER, SuiteEnd(code=1), variables=given, cell_dir=tmp_path, stopped=False)
+        shows = mode is Mode.REPLAY  # where nothing is sent, nothing is repeated, and nothing is looked for
+        for name in ("junit.xml", "tests.log", "tests.jsonl"):
+            assert (key in (tmp_path / name).read_text()) is shows, name

@@ -25,6 +25,7 @@ def facts(
     text: str = "",
     strict: bool = False,
     unused: int = 0,
+    unseen: tuple[Mapping[str, str], ...] = (),
     budget: Mapping[str, Any] | None = None,
     **outcome: object,
 ) -> CellFacts:
@@ -37,7 +38,7 @@ def facts(
             present=True,
             collected=tuple(f"t{n}" for n in range(total)),
             tests=entries,
-            calls={"unused": unused, "unused_files": ["recordings/a.json"]},
+            calls={"unused": unused, "unused_files": ["recordings/a.json"], "unseen": list(unseen)},
             exitstatus=exitstatus,
         ),
         counts=count(entry.outcome for entry in entries.values()),
@@ -47,6 +48,7 @@ def facts(
     )
 
 
+PAST = ({"host": "a.invalid:443", "test": "t.py::test_a"}, {"host": "b.invalid", "test": "stack"})
 USED_UP = {"ended_by": "requests", "requests": [2, 2], "why": "the budget of this run is used up: 2 of 2 requests"}
 ENOUGH = {"ended_by": None, "why": None}
 ERROR = {"kind": "StackStartError", "message": "it exited", "hint": "look", "exit_code": 5}
@@ -73,6 +75,18 @@ FAILED = {"t.py::test_a": "failed"}
         (facts(unused=2), ExitCode.PASS, ""),
         (facts(unused=2, strict=True), ExitCode.RECORDINGS, "2 recordings of tests that passed were not used"),
         (facts(6, exitstatus=6, unused=2, strict=True), ExitCode.RECORDINGS, "were not used"),
+        (facts(unseen=PAST), ExitCode.PASS, ""),
+        (
+            facts(unseen=PAST[:1], strict=True),
+            ExitCode.RECORDINGS,
+            "a.invalid:443 was contacted by t.py::test_a and not recorded (--strict)",
+        ),
+        (
+            facts(6, exitstatus=6, unseen=PAST, unused=2, strict=True),
+            ExitCode.RECORDINGS,
+            "a.invalid:443 was contacted by t.py::test_a and not recorded, and 1 more like this (--strict)",
+        ),
+        (facts(1, FAILED, exitstatus=1, unseen=PAST, strict=True), ExitCode.TESTS, "1 failed"),
         (
             facts(6, exitstatus=6, misses=(MISS,)),
             ExitCode.RECORDINGS,
