@@ -57,7 +57,6 @@ def leaks(folder: Path, told: Smoked) -> list[str]:
 @pytest.mark.parametrize(
     ("variables", "missing", "name"),
     [
-        ({}, "OPENAI_API_KEY, STACKPROOF_LIVE_MODEL", "openai"),
         ({"OPENAI_API_KEY": KEY}, "STACKPROOF_LIVE_MODEL", "openai"),
         ({"STACKPROOF_LIVE_MODEL": "openai/gpt-5-mini", "OPENAI_API_KEY": ""}, "OPENAI_API_KEY", "openai/gpt-5-mini"),
     ],
@@ -121,7 +120,10 @@ def test_a_good_provider_passes_and_leaves_its_evidence(tmp_path: Path) -> None:
     assert page.read_text().startswith("# Live smoke: passed\n")
     assert leaks(folder, told) == []
     # A later smoke without secrets does not take this one away.
-    assert smoke(folder).code == 0
+    later = smoke(folder)
+    assert later.code == 0
+    assert later.last == f"NOTHING WAS CALLED: {NEEDED}OPENAI_API_KEY, STACKPROOF_LIVE_MODEL"
+    assert later.model["model"] == "openai"
     assert json.loads((folder / ".stackproof/live/gpt.json").read_text())["outcome"] == "passed"
 
 
@@ -226,12 +228,6 @@ def test_a_budget_that_is_gone_before_the_tests_runs_none(tmp_path: Path) -> Non
     assert "? openai/bad-1 stopped: the budget of this run is used up: 2 of 2 requests" in told.out
 
 
-def test_a_budget_that_is_just_enough_is_green(tmp_path: Path) -> None:
-    with bad_provider() as provider:
-        told = smoke(project(tmp_path), "--max-requests", "5", **openai(provider.url))
-    assert (told.code, told.model["outcome"]) == (0, "passed"), told.out
-
-
 def test_tests_that_pass_without_a_call_are_not_green(tmp_path: Path) -> None:
     folder = project(tmp_path, "def test_nothing(live_model):\n    assert live_model.model == 'bad-1'\n")
     with bad_provider() as provider:
@@ -308,10 +304,10 @@ def test_ctrl_c_while_the_provider_is_asked_stops_at_once(tmp_path: Path) -> Non
     assert leaks(folder, told) == []
 
 
-def test_json_is_all_that_is_printed(tmp_path: Path) -> None:
+def test_a_budget_that_is_just_enough_is_green_and_json_is_all_that_is_printed(tmp_path: Path) -> None:
     with bad_provider() as provider:
-        told = smoke(project(tmp_path), "--json", **openai(provider.url))
-    assert told.code == 0, told.err
+        told = smoke(project(tmp_path), "--json", "--max-requests", "5", **openai(provider.url))
+    assert (told.code, told.model["outcome"]) == (0, "passed"), told.err
     assert json.loads(told.out) == told.live
 
 
