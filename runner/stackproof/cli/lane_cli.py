@@ -12,7 +12,7 @@ import click
 from stackproof import console
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.listing import print_json
-from stackproof.errors import ExitCode
+from stackproof.errors import ExitCode, UsageError
 from stackproof.lanes import ci, covered, read, shown
 from stackproof.lanes.records import Lane, Matrix, Trigger
 from stackproof.suggest import unknown
@@ -67,6 +67,12 @@ def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], fo
         lanes = matrix.unasked(Trigger(trigger), labels)
     else:
         lanes = matrix.of(None if trigger is None else Trigger(trigger))
+    if form in ("github-matrix", "gitlab") and not lanes:
+        # What follows would be skipped, or end with a message about vectors.
+        raise UsageError(
+            f"no lane runs at {trigger}, and neither GitHub nor GitLab takes that for jobs",
+            hint=f"give a lane of {read.PATH.as_posix()} this trigger, or take the trigger out of the workflow",
+        )
     match form:
         case "json":
             console.out(shown.as_json(lanes))

@@ -41,6 +41,16 @@ def test_a_trigger_without_lanes_is_said(desk: Desk, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "no lane runs at release\n"
 
 
+@pytest.mark.parametrize("form", ["github-matrix", "gitlab"])
+def test_a_trigger_without_lanes_makes_no_jobs_and_fails(
+    desk: Desk, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    assert desk.command("lane", "list", "--trigger", "release", "--format", form) == ExitCode.USAGE
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "no lane runs at release" in shown.err
+
+
 def test_the_matrix_for_github_is_one_line_with_what_a_job_needs(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
