@@ -14,7 +14,8 @@ from stackproof.errors import ExitCode
 from stackproof.recorder.identity import Identity, digest
 from stackproof.recorder.miss import ABSENT
 from stackproof.recorder.scope import Scope
-from stackproof.recordings import corpus, folding, looking, unmet
+from stackproof.recordings import asked_again, corpus, folding, looking, unmet
+from stackproof.recordings.asked_again import AskedAgain
 from stackproof.recordings.corpus import Entry
 from stackproof.recordings.explaining import Explained
 from stackproof.recordings.explaining import explain as explain_file
@@ -42,13 +43,15 @@ _BY_LOOK = {
 class _Story:
     """What there is to tell of a test; `own` with the place of the first use in the run, None where it had none.
 
-    meant: a test that has recordings and a name like it, for the end of a sentence.
+    again: by cell, what was asked for real. meant: a test that has recordings and a name like it, for the end of a
+    sentence.
     """
 
     test: str
     own: list[tuple[Entry, int | None]]
     fixtures: dict[str, int]
     seen: tuple[Seen, ...]
+    again: dict[str, list[AskedAgain]]
     misses: list[Unmet]
     explained: dict[str, Explained]
     meant: str
@@ -79,6 +82,7 @@ def _story(where: Room, test: str, setups: Sequence[str]) -> _Story:
         own=unmet.in_order(own, seen),
         fixtures={name: sum(entry.scope == name for entry in entries) for name in fixtures if name not in scopes},
         seen=seen,
+        again={one.cell: list(asked_again.of(one, entries)) for one in seen},
         misses=unmet.misses(seen, entries),
         meant=did_you_mean(test, {entry.scope for entry in entries if not own}),
         explained={entry.name: explain_file(entry, where.root, where.catalog) for entry in own if entry.content},
@@ -118,10 +122,30 @@ def _lines(where: Room, story: _Story, *, full: bool) -> Iterator[str]:
     for seen in story.seen:
         many = sum(miss.times for miss in story.misses if miss.seen == seen)
         said = f"{counted(many, 'call')} missed" if many else "nothing missed"
-        yield f"newest run of it: {seen.run}, {seen.cell}: {counted(_answered(seen), 'call')} answered, {said}"
+        again = story.again[seen.cell]
+        did = f"{counted(len(again), 'call')} observed" if again else f"{counted(_answered(seen), 'call')} answered"
+        yield f"newest run of it: {seen.run}, {seen.cell}: {did}, {said}"
+        yield from _observed(where, again)
     for miss in story.misses:
         yield ""
         yield from _missed(where, miss, full=full)
+
+
+def _observed(where: Room, again: Sequence[AskedAgain]) -> Iterator[str]:
+    """What the provider said to a run in `verify`, where that is out of the ordinary; else that it is not."""
+    for one in again:
+        if one.is_plain:
+            continue
+        retry = ", a retry" if one.retry else ""
+        yield f"● {one_line(one.what)} was answered with {one.answer}{retry}"
+        if one.file is not None:
+            yield f"  observed in {where.short(one.file)}"
+        beside = "no recording of it is there" if one.recording is None else where.short(one.recording.path)
+        yield f"  beside it: {beside}"
+    if plain := sum(one.is_plain for one in again):
+        rest = "" if plain == len(again) else "of the others "
+        have = "call has a recording beside it" if plain == 1 else "calls have a recording beside them"
+        yield f"  {rest}{plain} {have}; `stackproof drift` compares them"
 
 
 def _answered(seen: Seen) -> int:
@@ -240,8 +264,27 @@ def _facts(where: Room, story: _Story) -> dict[str, Any]:
             for entry, place in story.own
         ],
         "fixtures": [{"scope": name, "recordings": count} for name, count in story.fixtures.items()],
-        "runs": [{"run": seen.run, "cell": seen.cell, "setup": seen.setup} for seen in story.seen],
+        "runs": [
+            {
+                "run": seen.run,
+                "cell": seen.cell,
+                "setup": seen.setup,
+                "observed": [_observed_facts(where, one) for one in story.again[seen.cell]],
+            }
+            for seen in story.seen
+        ],
         "misses": [_miss_facts(where, miss) for miss in story.misses],
+    }
+
+
+def _observed_facts(where: Room, one: AskedAgain) -> dict[str, Any]:
+    return {
+        "call": one.what,
+        "status": one.status,
+        "seconds": one.seconds,
+        "retry": one.retry,
+        "file": None if one.file is None else where.short(one.file),
+        "recording": None if one.recording is None else where.short(one.recording.path),
     }
 
 

@@ -95,7 +95,7 @@ def in_order(entries: Sequence[Entry], seen: Sequence[Seen]) -> list[tuple[Entry
     for one in seen:
         for call in one.calls:
             file = jsonfile.text(call, "file")
-            if file is not None and call.get("kind") in ("replayed", "recorded"):
+            if file is not None and call.get("kind") in ("replayed", "recorded", "observed"):
                 used.setdefault(f"{one.setup}/{Path(file).name}", len(used) + 1)
     placed = [(entry, used.get(f"{entry.setup}/{entry.path.name}")) for entry in entries]
     first = {(entry.setup, entry.scope): place for entry, place in reversed(placed) if place is not None}

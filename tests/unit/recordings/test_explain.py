@@ -245,6 +245,44 @@ def test_other_kinds_of_misses_are_told_as_the_run_told_them(book: Any) -> None:
     assert said.out.count("record it:") == 1
 
 
+def test_what_was_asked_for_real_is_told_beside_the_recordings(book: Any) -> None:
+    book.record(TEST, {"say": "one"}, {"say": "two"})
+    book.verify(TEST, ({"say": "two"}, 200), ({"say": "one"}, 200))
+    said = book.say("explain", TEST)
+    assert said.code == 0, said
+    assert "2 recordings of setup ollama, in the order of run bbbbbb" in said.out
+    assert "not asked for in that run" not in said.out
+    assert "newest run of it: bbbbbb, base-ollama-server-reference: 2 calls observed, nothing missed\n" in said.out
+    assert "  2 calls have a recording beside them; `stackproof drift` compares them\n" in said.out
+    assert "●" not in said.out
+    told = book.say("explain", TEST, "--json").json
+    (run,) = told["runs"]
+    assert [one["status"] for one in run["observed"]] == [200, 200]
+    used = {item["used"]: item["file"] for item in told["recordings"]}
+    assert [one["recording"] for one in run["observed"]] == [used[1], used[2]]
+    assert all((book.root / one["file"]).is_file() for one in run["observed"])
+
+
+def test_a_refused_call_and_one_without_a_recording_are_told_by_themselves(book: Any) -> None:
+    book.record(TEST, {"say": "one"})
+    book.verify(TEST, ({"say": "one"}, 429), ({"say": "one"}, 200), ({"say": "new"}, 200))
+    said = book.say("explain", TEST)
+    assert said.code == 0, said
+    first, last = said.out.partition("3 calls observed, nothing missed\n")[2].split("● ")[1:]
+    assert first.startswith("POST /chat/completions of ollama was answered with 429\n  observed in .stackproof/runs/")
+    assert f"\n  beside it: {book.files()[0]}\n" in first
+    assert last.startswith("POST /chat/completions of ollama was answered with 200\n")
+    assert "  beside it: no recording of it is there\n" in last
+    # What came of the retry is compared with the recording that the refused call would have been.
+    assert last.endswith("  of the others 1 call has a recording beside it; `stackproof drift` compares them\n")
+    again = book.say("explain", TEST, "--json").json["runs"][0]["observed"]
+    assert [(one["retry"], one["recording"]) for one in again] == [
+        (False, book.files()[0]),
+        (True, book.files()[0]),
+        (False, None),
+    ]
+
+
 def test_fixtures_that_may_serve_the_test_are_counted(book: Any) -> None:
     book.record(TEST, HELLO)
     book.record("fixture:tests/integration/base::client", HELLO, {"say": "two"}, run="cccccc")
