@@ -175,6 +175,11 @@ class Release:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "a change")
 
+    def copied(self, root: Path) -> Release:
+        """The same with all that was run in it, in a folder that is not there yet."""
+        shutil.copytree(self.root, root, symlinks=True)
+        return Release(root=root)
+
     def git(self, *arguments: str) -> None:
         """Run git, as nobody in particular."""
         who = ["-c", "user.name=desk", "-c", "user.email=desk@example.com", "-c", "commit.gpgsign=false"]
@@ -248,7 +253,7 @@ def _provider() -> Iterator[str]:
         thread.join(timeout=5)
 
 
-@pytest.fixture(scope="module", name="good")
+@pytest.fixture(scope="session", name="good")
 def _good(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """The project as it may be released, with the run that showed it."""
     release = Release(root=tmp_path_factory.mktemp("desk"))
@@ -275,6 +280,4 @@ def _good(tmp_path_factory: pytest.TempPathFactory) -> Release:
 @pytest.fixture
 def release(good: Release, tmp_path: Path) -> Release:
     """A copy of it, for a fault to be put into."""
-    root = tmp_path / "desk"
-    shutil.copytree(good.root, root, symlinks=True)
-    return Release(root=root)
+    return good.copied(tmp_path / "desk")
