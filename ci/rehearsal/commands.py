@@ -20,14 +20,18 @@ _FORMER = {
     "set-env": "GITHUB_ENV",
     "add-path": "GITHUB_PATH",
 }
-_NEW = re.compile(r"\s*::(?P<name>[a-z-]+)(?:\s.*?)?::(?P<text>.*)")
-_OLD = re.compile(r"##\[(?P<name>[a-z-]+)(?:\s[^\]]*)?\](?P<text>.*)")
+_NEW = re.compile(r"\s*::(?P<name>[a-z-]+)(?P<more>\s.*?)?::(?P<text>.*)")
+_OLD = re.compile(r"##\[(?P<name>[a-z-]+)(?P<more>\s[^\]]*)?\](?P<text>.*)")
+_TITLE = re.compile(r"(?:^|[\s,;])title=([^,;]*)")
 CANARY = "rehearsal-canary"
 
 
 @dataclass(kw_only=True, slots=True)
 class Commands:
-    """The commands of one step's output. annotations: (level, text). wrong: told what no runner should be told."""
+    """The commands of one step's output. annotations: (level, title and text).
+
+    wrong: told what no runner should be told.
+    """
 
     masks: Masks
     wrong: Callable[[str], None]
@@ -42,7 +46,11 @@ class Commands:
             return self.masks.hide(line)
         found = _NEW.match(line) or _OLD.search(line)
         if found is not None:
-            self._obey(found["name"], _unescaped(found["text"]), line)
+            title = _TITLE.search(found["more"] or "")
+            before = (
+                f"{_unescaped(title[1], title=True)}: " if title is not None and found["name"] in _ANNOTATIONS else ""
+            )
+            self._obey(found["name"], before + _unescaped(found["text"]), line)
         return self.masks.hide(line)
 
     def end(self) -> None:
@@ -67,5 +75,9 @@ class Commands:
             self.wrong(f"::{name}:: is obeyed no longer; write to ${_FORMER[name]}")
 
 
-def _unescaped(text: str) -> str:
-    return text.replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
+def _unescaped(text: str, *, title: bool = False) -> str:
+    """What was written; in a title two signs more are escaped."""
+    more = (("%3A", ":"), ("%2C", ",")) if title else ()
+    for written, meant in (("%0D", "\r"), ("%0A", "\n"), *more, ("%25", "%")):
+        text = text.replace(written, meant)
+    return text

@@ -79,7 +79,8 @@ def test_annotations_are_kept_and_nothing_is_obeyed_while_commands_are_stopped()
         "::word::",
         "  ::notice::yes",
     )
-    assert commands.annotations == [("error", "one\ntwo"), ("notice", "yes")]
+    # A verdict says in the title what it is about.
+    assert commands.annotations == [("error", "a::b: one\ntwo"), ("notice", "yes")]
     assert wrong == []
 
 
