@@ -72,9 +72,11 @@ class KnownStream:
     """The union of streams. kinds: about → kinds of events in every such lane, and in any.
 
     order: pairs of which all of the first came before any of the second wherever both were; False where not always.
+    closed: how many complete ones closed every choice with a reason.
     """
 
     streams: int = 0
+    closed: int = 0
     shapes: dict[str, KnownShape] = field(default_factory=dict)
     plain: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
@@ -94,6 +96,7 @@ class KnownStream:
             known[1].update(some)
         if complete:
             self.streams += 1
+            self.closed += bool(stream.choices) and not stream.open_choices
             for kind in stream.plain:
                 self.plain[kind] = self.plain.get(kind, 0) + 1
         for pair, holds in order_of(stream).items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from stackproof.drift import fields, nature
 from stackproof.drift.accepted import KnownStream
 from stackproof.drift.finding import Finding, Kind, Severity, example
-from stackproof.drift.streamshape import StreamShape
+from stackproof.drift.streamshape import FINISH, StreamShape
 
 _RUNS = 8  # of a stream's order that are shown
 
@@ -19,6 +19,9 @@ def findings(known: KnownStream, stream: StreamShape, *, complete: bool) -> Iter
             yield _new(known, stream, kind)
     if complete:
         yield from _gone(known, stream)
+        # Its chunk is of the kind of all others, and null is what most of them say: as an event it is never missed.
+        if known.closed >= known.streams > 0 and stream.open_choices:
+            yield Finding(kind=Kind.GONE_EVENT, severity=Severity.BREAKING, where=FINISH)
     yield from _order(known, stream)
     for kind, shape in stream.shapes.items():
         if kind in known.shapes:

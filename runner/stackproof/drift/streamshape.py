@@ -18,6 +18,8 @@ from stackproof.drift.jsonshape import Shape
 _EVENTS = 20_000
 _LONGEST = 60
 _CHUNK = "chat.completion.chunk"
+FINISH = "finish reason"
+_STAGES = frozenset({"role", "content", FINISH})
 
 Lane = tuple[str, Any] | None
 
@@ -34,6 +36,16 @@ class StreamShape:
     kinds: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
     places: dict[tuple[str, Lane], tuple[int, int]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
+
+    @property
+    def choices(self) -> set[Lane]:
+        """The choices of which a chat completion's chunks brought anything."""
+        return {lane for stage, lane in self.places if stage in _STAGES}
+
+    @property
+    def open_choices(self) -> set[Lane]:
+        """Those that no chunk gave a finish reason."""
+        return {lane for lane in self.choices if (FINISH, lane) not in self.places}
 
 
 def shape_of(events: list[Mapping[str, Any]], framing: str) -> StreamShape:
@@ -143,6 +155,6 @@ def _stages(value: Any) -> Iterator[tuple[str, Lane]]:
             if any(delta.get(key) for key in ("content", "tool_calls", "refusal")):
                 yield "content", lane
         if choice.get("finish_reason"):
-            yield "finish reason", lane
+            yield FINISH, lane
     if value.get("usage"):
         yield "usage", None

@@ -42,6 +42,17 @@ def test_the_end_that_does_not_come_is_breaking(make: type[Makers], wire: str) -
     assert ("breaking", "gone-event", kind) in make.told(make.compare(recorded, observed))
 
 
+def test_a_choice_that_no_chunk_closes_is_breaking(make: type[Makers]) -> None:
+    recorded, observed = make.chat_stream(), make.chat_stream()
+    for each in events(observed):
+        for choice in each.get("data", {}).get("choices", []):
+            choice["finish_reason"] = None
+    assert ("breaking", "gone-event", "finish reason") in make.told(make.compare(recorded, observed))
+    # Where a recording did without, nobody owes it.
+    assert make.compare(observed, observed) == []
+    assert ("breaking", "gone-event", "finish reason") not in make.told(make.compare(observed, recorded))
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_of_a_stream_that_was_left_early_nothing_is_missed(make: type[Makers], wire: str) -> None:
     recorded, observed = getattr(make, wire)(), getattr(make, wire)()
