@@ -139,7 +139,7 @@ def last(smoke: Smoke, order: SmokeOrder) -> str:
     word = _WORDS[smoke.outcome]
     if smoke.outcome is LiveOutcome.SKIPPED:
         reasons = "; ".join(dict.fromkeys(result.reason or "" for result in smoke.results))
-        return f"{word}: {reasons}" + (" (--require)" if order.require else "")
+        return f"{word}: {reasons or 'it was stopped before that'}" + (" (--require)" if order.require else "")
     good = sum(result.outcome is LiveOutcome.PASSED for result in smoke.results)
     beforehand = f" ({smoke.asked} of them before the tests)" if smoke.asked else ""
     spent = smoke.spent.words.replace(" requests", f" requests{beforehand}", 1)

@@ -56,11 +56,11 @@ class Freshness:
                 first = "see to the key and its credit; then: "
             case LiveState.STOPPED:
                 first = "see what used the budget up; then: "
-            case LiveState.ELSEWHERE:
+            case LiveState.ELSEWHERE if one.called:
                 first = (
                     f"let 'live: {{hosts: […]}}' of {policy.PATH.as_posix()} name the host if it may stand for it, or: "
                 )
-            case LiveState.FAILED | LiveState.SKIPPED | LiveState.EMPTY:
+            case LiveState.FAILED | LiveState.SKIPPED | LiveState.EMPTY | LiveState.ELSEWHERE:
                 first = ""
             case _:
                 assert_never(one.state)

@@ -188,7 +188,7 @@ def _state(smoke: LiveFacts, setup: str, outcome: LiveOutcome, hosts: Collection
 
 
 def _passed(models: tuple[LiveModelFacts, ...], hosts: Collection[str]) -> LiveState:
-    if any(not model.tests.get("passed") or model.requests == 0 for model in models):
+    if any(not model.tests.get("passed") or (model.requests or 0) < 1 for model in models):
         return LiveState.EMPTY
     return LiveState.PASSED if all(_is_own(model, hosts) for model in models) else LiveState.ELSEWHERE
 

@@ -68,6 +68,8 @@ def test_all_skipped_is_one_loud_line() -> None:
     nothing = smoke(SKIPPED, outcome=LiveOutcome.SKIPPED)
     assert told.last(nothing, SmokeOrder()) == f"NOTHING WAS CALLED: {REASON}"
     assert told.last(nothing, SmokeOrder(require=True)) == f"NOTHING WAS CALLED: {REASON} (--require)"
+    interrupted = smoke(outcome=LiveOutcome.SKIPPED)
+    assert told.last(interrupted, SmokeOrder()) == "NOTHING WAS CALLED: it was stopped before that"
 
 
 def test_the_last_line_names_what_was_used_and_what_was_not_called() -> None:

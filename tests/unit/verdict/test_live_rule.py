@@ -74,6 +74,8 @@ def weighed(project: Project, **environ: str) -> Verdict:
         (smoke("skipped"), State.NOT_PROVEN, "it was skipped"),
         (smoke(tests={}), State.NOT_PROVEN, "it says that it passed 2 days ago"),
         (smoke(requests=0), State.NOT_PROVEN, "and no test of it did"),
+        (smoke(requests=-5), State.NOT_PROVEN, "and no test of it did"),
+        (smoke(requests=None), State.NOT_PROVEN, "and no test of it did"),
         (smoke(called=["127.0.0.1"], own_address=False), State.NOT_PROVEN, "called 127.0.0.1, which its setup"),
         (smoke(called=["gateway.example"], own_address="yes"), State.NOT_PROVEN, "but called gateway.example, which"),
         (smoke(called=None), State.NOT_PROVEN, "at commit aaaaaaa), but does not say where"),
@@ -204,6 +206,8 @@ MODELS = st.builds(
     tests=st.sampled_from([{}, {"passed": 1}]),
     requests=st.sampled_from([None, 0, 3]),
     drift=st.sampled_from([None, DriftCounts()]),
+    called=st.sampled_from([("api.openai.com",), ("127.0.0.1",), ()]),
+    own_address=st.sampled_from([True, True, False]),
 )
 SMOKES = st.builds(
     LiveFacts,
