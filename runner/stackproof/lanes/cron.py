@@ -6,6 +6,7 @@ import re
 
 # (what it is, lowest, highest)
 _FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day of the month", 1, 31), ("month", 1, 12), ("day of the week", 0, 6))
+_LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of each month
 _PART = re.compile(r"(?:\*|(?P<first>\d{1,2})(?:-(?P<last>\d{1,2}))?)(?:/(?P<step>\d{1,2}))?", re.ASCII)
 
 
@@ -25,7 +26,23 @@ def wrong(text: str) -> str | None:
     minute = fields[0]
     if not minute.isdigit() or int(minute) % 2 == 0:
         return f"has {minute!r} for the minute: choose one odd number, since full and half hours are crowded"
+    _, _, days, months, weekdays = fields
+    # A day of the week beside it would make up for a day that never comes.
+    if weekdays == "*" and min(_numbers(days, 1, 31)) > max(_LONGEST[month - 1] for month in _numbers(months, 1, 12)):
+        return f"never comes: no month of {months!r} has a day {days}"
     return None
+
+
+def _numbers(value: str, low: int, high: int) -> set[int]:
+    """What a field that fits stands for."""
+    found: set[int] = set()
+    for part in value.split(","):
+        match = _PART.fullmatch(part)
+        assert match is not None  # noqa: S101 - said to the type checker
+        first = int(match["first"]) if match["first"] else low
+        last = int(match["last"]) if match["last"] else first if match["first"] else high
+        found |= set(range(first, last + 1, int(match["step"] or 1)))
+    return found
 
 
 def _fits(part: str, low: int, high: int) -> bool:

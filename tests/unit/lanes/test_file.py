@@ -237,7 +237,8 @@ def test_a_project_without_lanes_is_told_which_file_it_lacks(desk: Desk, capsys:
     assert capsys.readouterr().err.startswith("✗ there is no ci/matrix.yaml here, which says what lanes there are\n")
 
 
-@pytest.mark.parametrize("text", ["17 5 * * 1", "1 0 1,15 * *", "59 */6 * * 1-5", "7 8-18/2 * 1-12 0", "03 5 * * *"])
+@pytest.mark.parametrize("text", ["17 5 * * 1", "1 0 1,15 * *", "59 */6 * * 1-5", "7 8-18/2 * 1-12 0", "03 5 * * *",
+                                  "7 5 29 2 *", "7 5 31 */2 *", "7 5 30 2 1"])  # fmt: skip
 def test_schedules_that_both_systems_read_are_taken(text: str) -> None:
     assert cron.wrong(text) is None
 
@@ -263,6 +264,8 @@ def test_schedules_that_both_systems_read_are_taken(text: str) -> None:
         ("17 */0 * * 1", "has '*/0' for the hour"),
         ("17 5, * * 1", "has '5,' for the hour"),
         ("1٧ 5 * * 1", "for the minute"),
+        ("7 5 30 2 *", "never comes: no month of '2' has a day 30"),
+        ("7 5 31 4,6-6,9 *", "never comes"),
     ],
 )
 def test_a_schedule_that_is_wrong_says_which_field(text: str, message: str) -> None:
