@@ -19,6 +19,7 @@ from tests.e2e.live.bad_provider import Asked, BadProvider, Manner, bad_provider
 from tests.e2e.live.smoking import Smoked, ended, environment, holding, project, smoke, start
 from tests.unit.ci.runner import obeyed_by_github
 
+from stackproof.cli.main import main
 from stackproof.evidence import junit, manifest
 from stackproof.evidence.outcomes import Counts
 
@@ -340,13 +341,18 @@ def test_on_github_nothing_of_it_is_obeyed_but_its_own_notes(tmp_path: Path) -> 
     ],
 )
 def test_what_is_written_wrong_is_an_error_and_no_skip(
-    tmp_path: Path, arguments: tuple[str, ...], variables: dict[str, str], words: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    variables: dict[str, str],
+    words: str,
 ) -> None:
-    told = smoke(project(tmp_path), *arguments, **variables)
-    assert told.code == 2
-    assert words in told.err
-    assert "Traceback" not in told.err
-    assert told.run_dir is None
+    # It comes to no process of its own.
+    assert main(["smoke", *arguments], environ=environment(**variables), project=project(tmp_path)) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "Traceback" not in said.err
+    assert not list(tmp_path.glob(".stackproof/runs/*/checks/live.json"))
 
 
 def test_a_project_without_the_suite_is_told_so_in_a_sentence(tmp_path: Path) -> None:
