@@ -29,6 +29,13 @@ def counted(facts: Mapping[str, Any], mode: Mode, *, unused: bool = True, also: 
     return ", ".join(parts)
 
 
+def past(facts: Mapping[str, Any], mode: Mode) -> Iterator[str]:
+    """The line about hosts that were contacted past the recorder; none where there were none."""
+    if hosts := facts.get("unseen_hosts"):
+        seen = "observed" if mode is Mode.VERIFY else "recorded"
+        yield f"contacted and not {seen}: {', '.join(map(str, hosts))}"
+
+
 def spent(budget: Mapping[str, Any]) -> Iterator[str]:
     """The line about what real calls have used, and of how much where there is a limit; none where none went out.
 

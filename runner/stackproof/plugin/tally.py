@@ -92,8 +92,6 @@ def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
     told += [f"not kept: a call of {test} was still in flight 5 s after the test ended" for test in facts["in_flight"]]
     if facts["late"]:
         told.append(f"late: {facts['late']} provider calls came after their test had ended")
-    if facts["unseen_hosts"]:
-        seen = "observed" if mode is Mode.VERIFY else "recorded"
-        told.append(f"contacted and not {seen}: {', '.join(facts['unseen_hosts'])}")
+    told += calls_told.past(facts, mode)
     told += [f"unused: {os.path.relpath(file)}" for file in facts["unused_files"]]
     return told

@@ -191,6 +191,8 @@ class Screen:
             case _:
                 by = "; not sealed" if cell.inference_mode is Mode.REPLAY else ""
         self.line(f"provider calls: {numbers}{by}")
+        for text in calls_told.past(calls, cell.inference_mode):
+            self.line(text)
 
     def recordings(self, cell: Cell, calls: Mapping[str, Any] | None, folder: str) -> None:
         """What a run that records has written, and that one that only observes has not."""

@@ -41,6 +41,7 @@ def test_it_is_named_with_its_test_and_fails_only_a_strict_run(project: Project,
     project.test(TESTS)
     lax = project.run(mode, stack=stack)
     assert lax.code == 0, lax.out
+    assert f"contacted and not {'observed' if mode == 'verify' else 'recorded'}: {HOST}:443\n" in lax.out
     strict = project.run(mode, "--strict", stack=stack)
     assert strict.code == 6, strict.out
     assert SENTENCE in strict.out
