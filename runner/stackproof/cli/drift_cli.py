@@ -38,12 +38,12 @@ def command(
     where = room(around, None)
     folder = run_folder(around.project, run) if run is not None else _newest(around.project)
     cells = {path: content for path in _cells(folder) if (content := _content(path, where, around)) is not None}
-    if not cells:
+    facts = {path.name: found for path, content in cells.items() if (found := drift.of(content)) is not None}
+    if all(found.is_empty for found in facts.values()):
         raise UsageError(
             f"run {where.short(folder)} has observed nothing that could be compared",
             hint="a run with --inference-mode verify asks the provider and compares its answers",
         )
-    facts = {path.name: found for path, content in cells.items() if (found := drift.of(content)) is not None}
     if as_json:
         console.out(json_text(_facts(folder, cells)))
     elif as_markdown:

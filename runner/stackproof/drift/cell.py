@@ -116,6 +116,9 @@ class _Comparison:
                 self._alone(call, "no recording of this test is of such a call") for call in pairs.unrecorded
             )
             asked |= {before.file for before, _ in pairs.paired}
+            # It was asked for, and nothing is known of its answer.
+            tried = {call.request for call in pairs.refused}
+            asked |= {call.file for call in recorded if call.request in tried}
             for before, now in pairs.paired:
                 self._pair(recorded, before, now)
         if ended:

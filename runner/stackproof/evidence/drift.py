@@ -74,6 +74,11 @@ class DriftFacts:
     left_out: int = 0
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the provider was asked for nothing, and no test that ran should have asked."""
+        return not (self.compared or self.unrecorded or self.not_asked or self.refused or self.damaged)
+
+    @property
     def drifted(self) -> bool:
         """Whether there is more than notes."""
         return bool(self.breaking or self.additive)

@@ -205,6 +205,24 @@ def test_what_another_stack_recorded_is_not_missed(desk: Desk, make: type[Makers
     assert desk.facts.not_asked == 1
 
 
+def test_a_call_that_was_refused_and_whose_test_passed_was_asked_for(desk: Desk, make: type[Makers]) -> None:
+    desk.record(make.whole(make.chat()))
+    desk.observe(make.made(status=500, body={"json": {"error": {"message": "boom"}}}))
+    desk.ran()
+    facts = desk.facts
+    assert (facts.compared, facts.refused, facts.not_asked) == (0, 1, 0)
+
+
+def test_a_run_that_was_killed_before_its_first_call_has_nothing_to_show(desk: Desk) -> None:
+    empty = dict.fromkeys(("unrecorded", "not_asked", "refused"), 0)
+    content = {
+        "schema": 1, "kind": "drift", "compared": 0, "differences": [], "unrecorded": [], "not_asked": [],
+        "refused": [], "damaged": [], "counts": {"breaking": 0, "additive": 0, "note": 0}, "totals": empty,
+    }  # fmt: skip
+    (desk.cell / "drift.json").write_text(json.dumps(content))
+    assert desk.say("--strict").code == 2
+
+
 def test_a_call_that_was_refused_takes_no_recording_away(desk: Desk, make: type[Makers]) -> None:
     desk.record(make.whole(make.chat()))
     desk.observe(make.made(status=429, body={"json": {"error": {"message": "slow down"}}}), ordinal=1)
