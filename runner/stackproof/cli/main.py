@@ -5,6 +5,7 @@ Modules that are slow to import are imported by the command that needs them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -63,8 +64,18 @@ def _run(argv: Sequence[str], environ: Mapping[str, str], project: Path) -> int:
         return ExitCode.SIGINT
     except Exception as error:  # noqa: BLE001 - the outermost place: whatever it is, it must not look like failed tests
         debug = truthy(environ.get("STACKPROOF_DEBUG")) or "--debug" in argv
-        return _explain(error, project=project, debug=debug)
+        with _covered(environ):
+            return _explain(error, project=project, debug=debug)
     return result if isinstance(result, int) else ExitCode.PASS
+
+
+def _covered(environ: Mapping[str, str]) -> contextlib.AbstractContextManager[Any]:
+    """Standard error without the secrets of the environment: an error may be made of what somebody answered."""
+    from stackproof import secret_values  # noqa: PLC0415 - only where something went wrong
+    from stackproof.live import scrub  # noqa: PLC0415
+
+    stream: Any = scrub.Concealing(sys.stderr, secret_values.known((), environ))
+    return contextlib.redirect_stderr(stream)
 
 
 def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:

@@ -15,7 +15,7 @@ import pytest
 
 from stackproof import console
 from stackproof.cli import main as cli
-from stackproof.errors import ExitCode, StackStartError
+from stackproof.errors import ExitCode, StackproofError, StackStartError
 from stackproof.plan import Plan
 
 Command = Callable[..., int]
@@ -303,3 +303,18 @@ def test_a_list_of_commands_cuts_no_sentence_off(
     listed = capsys.readouterr().out.partition("Commands:")[2]
     assert listed
     assert "..." not in listed
+
+
+def test_no_error_shows_a_secret_of_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StackproofError("it said made-up/by+a-test", hint="not sk-proj-0123456789abcdefghij, and this: short")
+
+    monkeypatch.setattr("stackproof.options.resolve", refuse)
+    environ = {"A_KEY": "made-up/by+a-test", "B_KEY": "short"}
+    code = cli.main(["run"], environ=environ, project=tmp_path)
+    assert code == ExitCode.INTERNAL
+    told = capsys.readouterr().err
+    assert "it said ***" in told
+    assert "not ***, and this: short" in told
