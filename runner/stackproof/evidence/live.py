@@ -20,6 +20,7 @@ from stackproof.evidence import jsonfile
 from stackproof.plaintext import one_line, shortened
 
 SCHEMA = 1
+SUITE = "live"  # whose tests make the calls, unless somebody asks for another
 RESULT = Path("checks/live.json")
 FOLDER = Path(".stackproof/live")
 VARIABLE = "STACKPROOF_LIVE_EVIDENCE"
@@ -76,7 +77,10 @@ class LiveModelFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LiveFacts:
-    """One smoke. stopped: when it ended, in UTC. origin: the file, as people name it. ended_by: which budget."""
+    """One smoke. stopped: when it ended, in UTC. origin: the file, as people name it. ended_by: which budget.
+
+    suite, arguments: what it ran, as far as the file says; with arguments for pytest perhaps a part of it.
+    """
 
     origin: str
     outcome: LiveOutcome
@@ -86,6 +90,8 @@ class LiveFacts:
     commit: str | None = None
     dirty: bool = False
     ended_by: str | None = None
+    suite: str | None = None
+    arguments: tuple[str, ...] = ()
 
     def of(self, setup: str) -> tuple[LiveModelFacts, ...]:
         """The models of one setup."""
@@ -211,6 +217,8 @@ def _facts(path: Path, shown: str) -> LiveFacts | None:
         commit=_text(data, "commit"),
         dirty=data.get("dirty") is not False,
         ended_by=_text(jsonfile.table(data, "budget"), "ended_by"),
+        suite=_text(data, "suite"),
+        arguments=tuple(_texts(data.get("arguments"))),
     )
 
 
@@ -232,12 +240,12 @@ def _models(items: object) -> Iterator[LiveModelFacts]:
             tests={_shown(name): number for name in tests if (number := jsonfile.number(tests, name)) is not None},
             requests=jsonfile.number(item, "requests"),
             drift=_drift(drift) if isinstance(drift, dict) else None,
-            called=tuple(_hosts(item.get("called"))),
+            called=tuple(_texts(item.get("called"))),
             own_address=item.get("own_address") is True,
         )
 
 
-def _hosts(items: object) -> Iterator[str]:
+def _texts(items: object) -> Iterator[str]:
     yield from (_shown(item) for item in (items if isinstance(items, list) else ()) if isinstance(item, str))
 
 

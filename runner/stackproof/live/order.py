@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-SUITE = "live"
+from stackproof.evidence import live
+
+SUITE = live.SUITE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -108,6 +108,8 @@ def _carried_out(work: Work, run_dir: Path, interrupts: Interrupts) -> tuple[wri
         results=work.in_order,
         spent=work.spent,
         asked=work.asked,
+        suite=work.order.suite,
+        arguments=tuple(scrub.text(each, work.secrets) for each in work.order.pytest_args),
     )
     written.write(smoke, work.cells)
     _show(work, smoke)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import git, jsonfile, junit, manifest, merge, rescued, testlog
+from stackproof.evidence import git, jsonfile, junit, live, manifest, merge, rescued, testlog
 from stackproof.evidence.junit_case import Case
 from stackproof.evidence.live import FOLDER, RESULT, SCHEMA, LiveOutcome
 from stackproof.evidence.outcomes import Outcome
@@ -20,7 +20,10 @@ SUITE = "live smoke"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Smoke:
-    """A smoke that has ended. started, stopped: in UTC, ISO 8601. asked: what was asked before its tests, counted."""
+    """A smoke that has ended. started, stopped: in UTC, ISO 8601. asked: what was asked before its tests, counted.
+
+    arguments: for pytest; with them it may have been a part of the suite's tests.
+    """
 
     run_id: str
     run_dir: Path
@@ -31,6 +34,8 @@ class Smoke:
     results: tuple[ModelResult, ...]
     spent: Spent
     asked: int = 0
+    suite: str = live.SUITE
+    arguments: tuple[str, ...] = ()
 
 
 def write(smoke: Smoke, cells: Sequence[CellOutcome]) -> None:
@@ -66,6 +71,8 @@ def facts(smoke: Smoke, source: git.SourceState) -> dict[str, Any]:
         "outcome": smoke.outcome.value,
         "models": [_model(result) for result in smoke.results],
         "asked_beforehand": smoke.asked,
+        "suite": smoke.suite,
+        "arguments": list(smoke.arguments),
         "budget": smoke.spent.to_json(),
     }
 

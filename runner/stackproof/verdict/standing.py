@@ -8,7 +8,7 @@ from datetime import date
 from enum import StrEnum
 from typing import assert_never
 
-from stackproof.evidence.live import DriftCounts, LiveFacts, LiveModelFacts, LiveOutcome, newest_first
+from stackproof.evidence.live import SUITE, DriftCounts, LiveFacts, LiveModelFacts, LiveOutcome, newest_first
 from stackproof.plaintext import counted
 from stackproof.verdict.current import short
 
@@ -202,5 +202,8 @@ def _remarks(deciding: LiveFacts, past: list[LiveFacts], ahead: list[LiveFacts])
         yield f"a newer one, of {past[0].stopped.date()}, was skipped"
     if ahead:
         yield f"one that says that it ended on {ahead[0].stopped.date()}, which is to come, was not trusted"
+    if deciding.arguments or deciding.suite not in (None, SUITE):
+        ran = f"suite {deciding.suite or SUITE}" + f" with {' '.join(deciding.arguments)}" * bool(deciding.arguments)
+        yield f"it ran {ran}, so perhaps not every test of {SUITE}"
     if deciding.dirty:
         yield "it ran with changes that were not committed"

@@ -346,6 +346,18 @@ def test_no_list_of_tests_is_made_of_a_live_smoke(asked: Project) -> None:
     assert "no list of tests is kept of a live smoke" in (caught.value.hint or "")
 
 
+def test_a_smoke_of_some_of_the_tests_says_so(asked: Project) -> None:
+    leave(asked, {**smoke(), "suite": "live", "arguments": ["-k", "test_a"]})
+    found = rule(weighed(asked), "live:gpt")
+    assert found.state is State.PASS
+    said = "it ran suite live with -k test_a, so perhaps not every test of live"
+    assert said in [each.text for each in found.findings]
+    leave(asked, {**smoke(), "suite": "plain", "arguments": []})
+    assert "it ran suite plain, so" in rule(weighed(asked), "live:gpt").findings[0].text
+    leave(asked, {**smoke(), "suite": "live", "arguments": []})
+    assert rule(weighed(asked), "live:gpt").findings == ()
+
+
 def test_a_host_that_the_policy_names_stands_for_the_provider(project: Project) -> None:
     project.write("ci/release.yaml", POLICY + "live: {setups: [gpt], hosts: [gateway.example]}\n")
     project.commit()
