@@ -131,12 +131,16 @@ def test_a_comment_is_written_once_and_then_changed(gh: Gh, comment: dict[str, A
     text = gh.folder / "meaning.md"
     text.write_text("## Recordings\n\n`$(touch x)` ${{ secrets.X }}\n", encoding="utf-8")
     given = {"REPOSITORY": "owner/name", "ABOUT": "recordings", "NUMBER": "7", "FILE": str(text)}
-    other = {"id": 1, "user": {"type": "User"}, "body": "<!-- stackproof: recordings -->\nnot ours"}
+    other = {
+        "id": 1,
+        "user": {"login": "somebodys[bot]", "type": "Bot"},
+        "body": "<!-- stackproof: recordings -->\nnot ours",
+    }
     first = gh.run(comment, [other], **given)
     assert first[-1][:4] == ["api", "--method", "POST", "repos/owner/name/issues/7/comments"]
     written = (gh.folder / "comment.md").read_text(encoding="utf-8")
     assert written == "<!-- stackproof: recordings -->\n" + text.read_text(encoding="utf-8")
-    ours = {**other, "id": 2, "user": {"type": "Bot"}}
+    ours = {**other, "id": 2, "user": {"login": "github-actions[bot]", "type": "Bot"}}
     second = gh.run(comment, [other, ours, {**ours, "id": 3}], **given)
     assert second[-1][:4] == ["api", "--method", "PATCH", "repos/owner/name/issues/comments/2"]
     assert len(second) == 2
