@@ -177,5 +177,5 @@ def searching_model(speaking: Callable[[Wire], str], setup: SetupSpec) -> str:
     """The model, where the setup has a search of the web beside it."""
     model = speaking(Wire.RESPONSES)
     if not any(Wire.SEARCH in each.speaks for each in setup.providers):
-        pytest.skip(f"setup {setup.name} has nobody who searches the web")
+        pytest.skip(f"setup {setup.name} speaks to nobody who searches the web")
     return model
