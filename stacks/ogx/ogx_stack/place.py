@@ -37,6 +37,13 @@ def prepare(environ: Mapping[str, str], *, host: str) -> dict[str, str]:
     }
 
 
+def temporary(environ: Mapping[str, str]) -> str:
+    """A folder for temporary files in the one that `OGX_STATE` names, so that they go where that goes."""
+    folder = Path(environ[STATE]) / "tmp"
+    folder.mkdir(exist_ok=True)
+    return str(folder)
+
+
 def _vocabularies(folder: Path) -> Path:
     """The two files as tiktoken names them in its cache; it checks their digests itself.
 

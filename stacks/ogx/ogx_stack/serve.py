@@ -16,6 +16,8 @@ def main() -> None:
     parser.add_argument("--port", required=True)
     given = parser.parse_args()
     os.environ.update(place.prepare(os.environ, host=given.host))
+    # It writes its configuration once more, keys and all, and a signal leaves that file behind.
+    os.environ["TMPDIR"] = place.temporary(os.environ)
     command = [sys.executable, "-m", "ogx.cli.ogx", "run", os.environ["OGX_CONFIG"], "--port", given.port, "--insecure"]
     os.execv(sys.executable, command)  # noqa: S606 - that is what it is for
 

@@ -71,9 +71,12 @@ def outcomes(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["server", "library"])
-def test_recordings_are_replayed_through_ogx(mode: str) -> None:
-    code, cell = run("--suite", "messages", "--stack-config", f"{mode}:ogx", "--file", TOOLS, "--strict")
+def test_recordings_are_replayed_through_ogx(mode: str, tmp_path: Path) -> None:
+    given = ("--suite", "messages", "--stack-config", f"{mode}:ogx", "--file", TOOLS, "--strict")
+    code, cell = run(*given, TMPDIR=str(tmp_path))
     assert code == 0, cell
+    # It writes its configuration there, with keys in it, and a signal keeps it from taking the file away.
+    assert list(tmp_path.glob("ogx-run-*")) == []
     found = outcomes(cell)
     assert found["calls"]["replayed"] == 7
     assert found["calls"]["missed"] == found["calls"]["unused"] == 0
