@@ -16,7 +16,7 @@ from stackproof.verdict import summary
 
 
 @click.command("freshness")
-@click.option("--setup", "setups", metavar="NAME", multiple=True, help="Only this setup. May be repeated.")
+@click.option("--setup", "setups", metavar="NAME", multiple=True, help="Only these setups, by comma or repeated.")
 @click.option(
     "--max-age-days",
     type=click.IntRange(min=1),

@@ -25,8 +25,13 @@ class Allowance:
     """How many requests may still be made, over all providers. Safe to use from several threads."""
 
     def __init__(self, limit: int) -> None:
-        self._left = limit
+        self._left = self._limit = limit
         self._lock = threading.Lock()
+
+    @property
+    def taken(self) -> int:
+        """How many were used up so far."""
+        return self._limit - max(self._left, 0)
 
     def take(self) -> bool:
         """Whether there was one left; it is used up then."""

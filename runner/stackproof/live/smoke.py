@@ -137,14 +137,17 @@ def _preflight(work: Work, interrupts: Interrupts) -> list[LiveModel]:
     if work.order.provider_service is not None:
         # What this run starts takes any key, and says by itself when it is ready.
         return list(models)
-    with alive("the providers are asked", work.shown):
-        inquiries = preflight.check(
-            models,
-            work.known,
-            environ=work.environ,
-            allowance=preflight.Allowance(work.order.budget.max_requests),
-            interrupted=interrupts.check,
-        )
+    allowance = preflight.Allowance(work.order.budget.max_requests)
+    try:
+        with alive("the providers are asked", work.shown):
+            inquiries = preflight.check(
+                models, work.known, environ=work.environ, allowance=allowance, interrupted=interrupts.check
+            )
+    except Interrupted:
+        # What has gone out was spent, though nobody waits for its answer.
+        work.asked += allowance.taken
+        work.spent = work.spent.plus(requests=allowance.taken, tokens=0)
+        raise
     findings = {}
     for asked in inquiries:
         work.asked += asked.requests
@@ -185,8 +188,9 @@ def _cells(work: Work, ready: list[LiveModel]) -> ExitCode | None:
 def _show(work: Work, smoke: written.Smoke) -> None:
     setups = {each.setup.name: each.setup for each in work.choice.setups}
     usual = [setup.models[ModelRole.TEXT] for setup in setups.values() if ModelRole.TEXT in setup.models]
-    models = ",".join(dict.fromkeys(model.title for model in work.choice.models)) or work.environ.get(VARIABLE)
-    again = planning.again(work.order, setups, models or ",".join(usual), work.project)
+    named = dict.fromkeys(model.title for model in work.choice.models)
+    models = ",".join(named) or work.environ.get(VARIABLE, "").strip(" ,") or ",".join(usual)
+    again = planning.again(work.order, setups, models, work.project)
     again = scrub.text(again, work.secrets)
     summary.append(smoke, again, work.environ)
     if smoke.outcome is not LiveOutcome.SKIPPED:

@@ -71,7 +71,8 @@ def asked_for(project: Path, setups: Sequence[str], max_age_days: int | None) ->
     """What the policy says of live smokes, and the caller before it. UsageError where nobody names a setup."""
     has_policy = (project / policy.PATH).is_file()
     wanted = policy.load(project).live if has_policy else None
-    names = tuple(dict.fromkeys(setups)) or (wanted.setups if wanted is not None else ())
+    given = [name.strip() for each in setups for name in each.split(",") if name.strip()]
+    names = tuple(dict.fromkeys(given)) or (wanted.setups if wanted is not None else ())
     if not names:
         where = "has no section 'live'" if has_policy else "does not exist"
         raise UsageError(f"no setup is named, and {policy.PATH.as_posix()} {where}", hint="--setup gpt names one")

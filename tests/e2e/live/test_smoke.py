@@ -302,6 +302,8 @@ def test_ctrl_c_while_the_provider_is_asked_stops_at_once(tmp_path: Path) -> Non
     assert told.code == 130, told.out + told.err
     assert time.monotonic() - began < 10
     assert told.model["reason"] == "stopped by SIGINT before its tests"
+    # The list of models and the one token had gone out.
+    assert told.live["budget"]["requests"][0] == 2
     assert leaks(folder, told) == []
 
 

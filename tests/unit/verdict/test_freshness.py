@@ -78,6 +78,7 @@ def test_setups_and_limit_are_those_of_the_policy_unless_they_are_given(
 
     assert told() == (7, {"gpt": ("stale", False), "gemini": ("passed", True)})
     assert told("--setup", "gemini") == (0, {"gemini": ("passed", True)})
+    assert told("--setup", "gpt, gemini") == told()
     assert told("--setup", "gpt", "--max-age-days", "4") == (0, {"gpt": ("passed", True)})
     assert told("--max-age-days", "4") == (0, {"gpt": ("passed", True), "gemini": ("passed", True)})
 
