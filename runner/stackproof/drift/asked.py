@@ -20,7 +20,7 @@ _BY_VALUE = ("stream", "store", "background", "encoding_format", "dimensions", "
 _ID = re.compile(r"(?<=/)(?:[A-Za-z]{1,16}[_-])?[0-9A-Za-z-]*\d[0-9A-Za-z-]{7,}(?=/|\Z)")
 
 
-def key_of(request: Mapping[str, Any], *, with_model: bool = True) -> str:
+def key_of(request: Mapping[str, Any]) -> str:
     """Equal for requests whose answers can be compared: provider, method, endpoint, model, and the options chosen.
 
     Ids within the path are left out; of the body's options those that add or take away fields count by their presence.
@@ -46,7 +46,7 @@ def key_of(request: Mapping[str, Any], *, with_model: bool = True) -> str:
             request.get("provider"),
             request.get("method"),
             endpoint_of(request),
-            request.get("model") if with_model else None,
+            request.get("model"),
             options,
             query,
         ]

@@ -78,7 +78,7 @@ def _group(group: Group) -> str:
 
 
 def _alone(what: str, entries: Sequence[LonelyEntry]) -> Iterator[str]:
-    yield f"{what}"
+    yield what
     yield ""
     for entry in entries[:_TESTS]:
         calls = counted(entry.calls, "call") if entry.calls > 1 else code(entry.asked)

@@ -40,7 +40,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pairs:
-    """paired: (recorded, observed). unrecorded, not_asked: calls without a partner.
+    """paired: (recorded, observed). unrecorded: calls without a partner.
 
     refused: calls that the provider refused or failed (429, 5xx, a wrong key, a reset): they say nothing about its
     answers, and they take no recording away from the call that was tried again.
@@ -48,7 +48,6 @@ class Pairs:
 
     paired: tuple[tuple[Call, Call], ...] = ()
     unrecorded: tuple[Call, ...] = ()
-    not_asked: tuple[Call, ...] = ()
     refused: tuple[Call, ...] = ()
 
 
@@ -77,7 +76,6 @@ def pair(recorded: Sequence[Call], observed: Sequence[Call]) -> Pairs:
     return Pairs(
         paired=tuple(sorted(paired, key=lambda both: both[1].made)),
         unrecorded=tuple(left),
-        not_asked=tuple(rest),
         refused=tuple(refused),
     )
 

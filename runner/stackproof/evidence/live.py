@@ -60,8 +60,9 @@ class DriftCounts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LiveModelFacts:
-    """One model that was called. tests: how many by outcome. requests: None where the file does not say. drift: None
-    where nothing was compared. called: hosts, as far as the file says. own_address: whether the setup names them all.
+    """One model that was called. tests: how many by outcome. requests: None where the file does not say. refused: of
+    these, the ones without an answer of use; older files do not say. drift: None where nothing was compared. called:
+    hosts, as far as the file says. own_address: whether the setup names them all.
     """
 
     model: str
@@ -70,9 +71,15 @@ class LiveModelFacts:
     reason: str | None = None
     tests: Mapping[str, int] = field(default_factory=dict)
     requests: int | None = None
+    refused: int = 0
     drift: DriftCounts | None = None
     called: tuple[str, ...] = ()
     own_address: bool = False
+
+    @property
+    def answered(self) -> int:
+        """How many requests got an answer."""
+        return (self.requests or 0) - self.refused
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -239,6 +246,7 @@ def _models(items: object) -> Iterator[LiveModelFacts]:
             reason=_text(item, "reason") if outcome is not None else "its outcome cannot be read",
             tests={_shown(name): number for name in tests if (number := jsonfile.number(tests, name)) is not None},
             requests=jsonfile.number(item, "requests"),
+            refused=jsonfile.number(item, "refused") or 0,
             drift=_drift(drift) if isinstance(drift, dict) else None,
             called=tuple(_texts(item.get("called"))),
             own_address=item.get("own_address") is True,

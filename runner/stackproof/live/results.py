@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stackproof.drift.nature import is_refusal
 from stackproof.errors import ExitCode
 from stackproof.evidence import drift, jsonfile, testlog
 from stackproof.evidence.drift import DriftFacts
@@ -27,9 +28,10 @@ _SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
 class ModelResult:
     """One model. title: `provider/model`, or the provider alone where no model was named.
 
-    reason: one sentence, where it did not pass. requests: of its tests, retries among them. tokens: in and out. drift:
-    None where nothing was compared. called: the hosts, or the service in their place. own_address: whether the setup
-    itself names them all.
+    reason: one sentence, where it did not pass. requests: of its tests, retries among them. refused: of these, the
+    ones without an answer, or with one that is of the moment or the account. tokens: in and out. drift: None where
+    nothing was compared. called: the hosts, or the service in their place. own_address: whether the setup itself names
+    them all.
     """
 
     title: str
@@ -38,6 +40,7 @@ class ModelResult:
     reason: str | None = None
     tests: Counts = field(default_factory=Counts)
     requests: int = 0
+    refused: int = 0
     retries: int = 0
     tokens: tuple[int, int] = (0, 0)
     drift: DriftCounts | None = None
@@ -66,6 +69,7 @@ def of_cell(models: Sequence[LiveModel], ran: CellOutcome, spent: Spent) -> list
             outcome=LiveOutcome.PASSED,
             tests=count(entry.outcome for entry in own),
             requests=len(mine),
+            refused=sum(is_refusal(jsonfile.number(call, "status")) for call in mine),
             retries=sum(call.get("retry") is True for call in mine),
             tokens=(_tokens(mine, "input"), _tokens(mine, "output")),
             drift=None if drifted is None else _drift(drifted, model.title, titles),

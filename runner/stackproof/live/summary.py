@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from stackproof.evidence.live import LiveOutcome
 from stackproof.live import told
 from stackproof.live.written import Smoke
-from stackproof.plaintext import one_line, shortened
+from stackproof.recordings import markdown as markdown_of
 from stackproof.verdict import github, summary
 from stackproof.verdict.github import Annotation
 from stackproof.verdict.test_rows import Failure
@@ -32,20 +31,17 @@ def markdown(smoke: Smoke, again: str) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|---|"
     for result in smoke.results:
         title, outcome, *numbers = told.row(result)
-        cells = [code(title), code(result.setup), outcome, *numbers, code(result.reason) if result.reason else ""]
+        cells = [_code(title), _code(result.setup), outcome, *numbers, _code(result.reason) if result.reason else ""]
         yield f"| {' | '.join(cells)} |"
     yield ""
     if smoke.outcome is not LiveOutcome.PASSED:
-        yield f"Again: {code(again)}"
+        yield f"Again: {markdown_of.code(again, _LONGEST)}"
         yield ""
 
 
-def code(text: str) -> str:
+def _code(text: str) -> str:
     """Text as code in a table's cell: nothing in it is Markdown, HTML or the end of the cell."""
-    shown = shortened(one_line(text), _LONGEST).replace("|", "\\|")
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
-    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
+    return markdown_of.code(text, _LONGEST).replace("|", "\\|")
 
 
 def notes(smoke: Smoke, failures: Sequence[Failure] = ()) -> list[Annotation]:

@@ -114,11 +114,15 @@ def row(result: ModelResult) -> list[str]:
         result.title,
         result.outcome.value,
         result.tests.words() if ran else "–",
-        str(result.requests) if ran else "–",
+        _requests(result) if ran else "–",
         str(result.retries) if ran else "–",
         f"{sum(result.tokens):,}" if ran else "–",
         drift(result.drift),
     ]
+
+
+def _requests(result: ModelResult) -> str:
+    return f"{result.requests} ({result.refused} refused)" if result.refused else str(result.requests)
 
 
 def drift(found: DriftCounts | None) -> str:

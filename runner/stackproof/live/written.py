@@ -86,6 +86,7 @@ def _model(result: ModelResult) -> dict[str, Any]:
         "reason": result.reason,
         "tests": tests,
         "requests": result.requests,
+        "refused": result.refused,
         "retries": result.retries,
         "tokens": {"input": result.tokens[0], "output": result.tokens[1]},
         "called": list(result.called),

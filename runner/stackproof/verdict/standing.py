@@ -68,6 +68,11 @@ class Standing:
         )
 
     @property
+    def is_compared(self) -> bool:
+        """Whether of each model an answer had a recording to be compared with, as far as the counts tell."""
+        return all(model.drift is not None and model.answered > model.drift.unrecorded for model in self.models)
+
+    @property
     def is_absent(self) -> bool:
         """Whether nobody has asked: there is no evidence, or only of smokes that were skipped."""
         return self.state is LiveState.MISSING or self.outcome is LiveOutcome.SKIPPED
@@ -158,7 +163,7 @@ def standing(
         smoke=deciding,
         outcome=outcome,
         age=age,
-        remarks=tuple(_remarks(deciding, past, ahead)),
+        remarks=tuple(_remarks(deciding, setup, past, ahead)),
     )
 
 
@@ -188,7 +193,7 @@ def _state(smoke: LiveFacts, setup: str, outcome: LiveOutcome, hosts: Collection
 
 
 def _passed(models: tuple[LiveModelFacts, ...], hosts: Collection[str]) -> LiveState:
-    if any(not model.tests.get("passed") or (model.requests or 0) < 1 for model in models):
+    if any(not model.tests.get("passed") or model.answered < 1 for model in models):
         return LiveState.EMPTY
     return LiveState.PASSED if all(_is_own(model, hosts) for model in models) else LiveState.ELSEWHERE
 
@@ -197,7 +202,7 @@ def _is_own(model: LiveModelFacts, hosts: Collection[str]) -> bool:
     return bool(model.called) and (model.own_address or set(model.called) <= set(hosts))
 
 
-def _remarks(deciding: LiveFacts, past: list[LiveFacts], ahead: list[LiveFacts]) -> Iterator[str]:
+def _remarks(deciding: LiveFacts, setup: str, past: list[LiveFacts], ahead: list[LiveFacts]) -> Iterator[str]:
     if past[0] is not deciding:
         yield f"a newer one, of {past[0].stopped.date()}, was skipped"
     if ahead:
@@ -205,5 +210,8 @@ def _remarks(deciding: LiveFacts, past: list[LiveFacts], ahead: list[LiveFacts])
     if deciding.arguments or deciding.suite not in (None, SUITE):
         ran = f"suite {deciding.suite or SUITE}" + f" with {' '.join(deciding.arguments)}" * bool(deciding.arguments)
         yield f"it ran {ran}, so perhaps not every test of {SUITE}"
+    if refused := sum(model.refused for model in deciding.of(setup)):
+        asked = sum(model.requests or 0 for model in deciding.of(setup))
+        yield f"{counted(asked, 'request')}, {refused} of them refused or without an answer"
     if deciding.dirty:
         yield "it ran with changes that were not committed"

@@ -31,6 +31,7 @@ GOOD: dict[str, Any] = {
             "reason": None,
             "tests": {"passed": 5, "skipped": 1},
             "requests": 12,
+            "refused": 2,
             "retries": 1,
             "tokens": {"input": 100, "output": 20},
             "drift": {"breaking": 0, "additive": 1, "note": 2, "unrecorded": 3},
@@ -51,7 +52,7 @@ def test_a_smoke_is_read_with_its_models_in_utc(tmp_path: Path) -> None:
     (found,) = live.of_run(tmp_path).smokes
     (model,) = found.of("gpt")
     assert found.stopped.isoformat() == "2026-12-01T08:01:00+00:00"
-    assert (model.tests, model.requests) == ({"passed": 5, "skipped": 1}, 12)
+    assert (model.tests, model.requests, model.refused, model.answered) == ({"passed": 5, "skipped": 1}, 12, 2, 10)
     assert model.drift == live.DriftCounts(breaking=0, additive=1, note=2, unrecorded=3)
     assert found.of("other") == ()
     assert live.of_run(tmp_path / "nothing") == live.NONE

@@ -97,6 +97,12 @@ def test_a_call_that_was_seen_and_a_test_that_passed_are_green(cell: plan.Cell, 
     assert (found.requests, found.retries, found.tokens) == (2, 1, (4, 5))
 
 
+def test_calls_that_were_refused_are_counted_beside_those_that_were_answered(cell: plan.Cell, tmp_path: Path) -> None:
+    statuses = [200, 404, 429, 500, 401, None]
+    found = one(ran(cell, tmp_path, tests={TEST: "passed"}, calls=[call(status=status) for status in statuses]))
+    assert (found.outcome, found.requests, found.refused) == (LiveOutcome.PASSED, 6, 4)
+
+
 def test_tests_that_pass_without_a_call_are_not_green(cell: plan.Cell, tmp_path: Path) -> None:
     found = one(ran(cell, tmp_path, tests={TEST: "passed"}, calls=[{"kind": "replayed", "test_id": TEST}]))
     assert found.outcome is LiveOutcome.BLOCKED

@@ -94,6 +94,13 @@ def test_the_table_has_a_row_for_each_model() -> None:
     ]
 
 
+def test_the_table_says_how_many_requests_were_refused() -> None:
+    heads, row = told.table([replace(GOOD, refused=3)])
+    assert heads.split()[3] == "requests"
+    assert row == "openai/a  passed   8 passed, 1 skipped  12 (3 refused)  1        1,204   2 breaking, 1 unrecorded"
+    assert "| 12 (3 refused) |" in "".join(summary.markdown(smoke(replace(GOOD, refused=3), outcome=GOOD.outcome), ""))
+
+
 def test_a_stand_in_is_named_below_the_table_once() -> None:
     there = replace(GOOD, drift=None, called=("127.0.0.1",))
     *_, row, said = told.table([replace(there, title="openai/b"), there])

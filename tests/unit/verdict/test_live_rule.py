@@ -76,6 +76,9 @@ def weighed(project: Project, **environ: str) -> Verdict:
         (smoke(requests=0), State.NOT_PROVEN, "and no test of it did"),
         (smoke(requests=-5), State.NOT_PROVEN, "and no test of it did"),
         (smoke(requests=None), State.NOT_PROVEN, "and no test of it did"),
+        (smoke(refused=12), State.NOT_PROVEN, "and no test of it did"),
+        (smoke(refused=13), State.NOT_PROVEN, "and no test of it did"),
+        (smoke(refused=11), State.PASS, "12 requests, 11 of them refused or without an answer"),
         (smoke(called=["127.0.0.1"], own_address=False), State.NOT_PROVEN, "called 127.0.0.1, which its setup"),
         (smoke(called=["gateway.example"], own_address="yes"), State.NOT_PROVEN, "but called gateway.example, which"),
         (smoke(called=None), State.NOT_PROVEN, "at commit aaaaaaa), but does not say where"),
@@ -160,6 +163,9 @@ def test_the_smoke_of_a_run_that_is_weighed_counts_and_must_be_as_the_manifest_l
         ({"additive": 0}, "fail", State.NOT_PROVEN, ExitCode.NOT_PROVEN),
         (None, "fail", State.NOT_PROVEN, ExitCode.NOT_PROVEN),
         (None, "warn", State.PASS, ExitCode.PASS),
+        ({"breaking": 0, "additive": 0, "unrecorded": 11}, "fail", State.PASS, ExitCode.PASS),
+        ({"breaking": 0, "additive": 0, "unrecorded": 12}, "fail", State.NOT_PROVEN, ExitCode.NOT_PROVEN),
+        ({"breaking": 0, "additive": 0, "unrecorded": 12}, "warn", State.PASS, ExitCode.PASS),
         ({"breaking": -1, "additive": "many"}, "fail", State.NOT_PROVEN, ExitCode.NOT_PROVEN),
     ],
 )
@@ -173,6 +179,17 @@ def test_drift_that_breaks_is_said_or_fails_and_what_is_new_is_only_said(
     assert (verdict.state, verdict.exit_code) == (state, code)
     number = sum(value for value in (drift or {}).values() if isinstance(value, int) and value > 0)
     assert (terminal.mark(rule(verdict, "live:gpt")) == "~") is (state is State.PASS and number > 0)
+
+
+def test_calls_that_were_refused_were_compared_with_nothing(project: Project) -> None:
+    project.write("ci/release.yaml", POLICY + "live: {setups: [gpt], drift: fail}\n")
+    project.commit()
+    drift = {"breaking": 0, "additive": 0, "unrecorded": 8}
+    leave(project, smoke(drift=drift, refused=4))
+    found = rule(weighed(project), "live:gpt")
+    assert found.summary == "not proven: its answers were not compared with the recordings"
+    leave(project, smoke(drift=drift, refused=3))
+    assert rule(weighed(project), "live:gpt").state is State.PASS
 
 
 def test_the_newest_counts_and_a_skip_takes_nothing_away(asked: Project) -> None:
@@ -330,7 +347,9 @@ def test_the_day_is_that_of_the_verdict_and_no_clock(asked: Project) -> None:
     assert rule(run.verdict(today=date(2026, 12, 8)), "live:gpt").state is State.NOT_PROVEN
 
 
-@pytest.mark.parametrize("left", [None, smoke("failed"), smoke(days=-1), smoke(days=9), smoke(drift=None)])
+@pytest.mark.parametrize(
+    "left", [None, smoke("failed"), smoke(days=-1), smoke(days=9), smoke(drift=None), smoke(called=[])]
+)
 def test_however_a_setup_stands_the_verdict_fits_its_schema(asked: Project, left: Any) -> None:
     if left is not None:
         leave(asked, left)
