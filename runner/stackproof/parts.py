@@ -203,9 +203,8 @@ def _checks(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: d
 
 def _freshness(parts: Parts, environ: Mapping[str, str], telling: Telling) -> ExitCode:
     wanted = freshness.asked_for(parts.project, (), None)
-    smoke = "nox -s live_smoke --" if (parts.project / "noxfile.py").is_file() else "stackproof smoke"
     with telling.step(Check.FRESHNESS):
-        found = freshness.look(parts.project, wanted, environ=environ, today=datetime.now(UTC).date(), smoke=smoke)
+        found = freshness.look(parts.project, wanted, environ=environ, today=datetime.now(UTC).date())
     secrets = secrets_of_setups(set(wanted.setups), parts.project, environ)
     summary.append(environ, lambda room: redact.conceal(freshness.to_markdown(found, room), secrets))
     for line in redact.conceal(list(freshness.lines(found)), secrets):

@@ -10,6 +10,7 @@ from stackproof import catalog, console
 from stackproof.ci import log
 from stackproof.cli.listing import print_json
 from stackproof.cli.policy_cli import Surroundings
+from stackproof.parts import secrets_of_setups
 from stackproof.recorder import redact
 from stackproof.verdict import freshness as fresh
 from stackproof.verdict import summary
@@ -40,16 +41,8 @@ def freshness(around: Surroundings, setups: tuple[str, ...], max_age_days: int |
     wanted = fresh.asked_for(around.project, setups, max_age_days)
     for name in wanted.setups:
         known.setup(name, where="--setup" if setups else "ci/release.yaml, live")
-    nox = (around.project / "noxfile.py").is_file()
-    found = fresh.look(
-        around.project,
-        wanted,
-        environ=around.environ,
-        today=datetime.now(UTC).date(),
-        smoke="nox -s live_smoke --" if nox else "stackproof smoke",
-    )
-    names = {name for setup in wanted.setups for name in known.setup(setup).all_secrets}
-    secrets = redact.known_values(names, around.environ)
+    found = fresh.look(around.project, wanted, environ=around.environ, today=datetime.now(UTC).date())
+    secrets = secrets_of_setups(set(wanted.setups), around.project, around.environ)
     summary.append(around.environ, lambda room: redact.conceal(fresh.to_markdown(found, room), secrets))
     if as_json:
         print_json(redact.conceal(fresh.to_json(found), secrets))

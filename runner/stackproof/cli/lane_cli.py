@@ -47,7 +47,7 @@ def lane() -> None:
 
 @lane.command("list")
 @click.option("--trigger", type=_TRIGGERS, help="Those of one trigger.")
-@click.option("--label", "labels", metavar="LABEL", multiple=True, help="A label of the pull request; with --trigger.")
+@click.option("--label", "labels", metavar="LABEL", multiple=True, help="A label of the pull request; for a matrix.")
 @click.option(
     "--format",
     "form",
@@ -65,6 +65,11 @@ def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], fo
     matrix = _matrix(around)
     if form == "github-matrix" and trigger is not None:
         lanes = matrix.unasked(Trigger(trigger), labels)
+    elif labels:
+        raise UsageError(
+            "--label says what is in a matrix of one trigger, and no such matrix is asked for",
+            hint="add --trigger pull_request --format github-matrix, or leave it out",
+        )
     else:
         lanes = matrix.of(None if trigger is None else Trigger(trigger))
     if form in ("github-matrix", "gitlab") and not lanes:
@@ -167,7 +172,7 @@ def plan(around: Surroundings, name: str, form: str) -> int:
     from stackproof.run.rundir import new_run_id  # noqa: PLC0415
 
     found = _lane(around, name)
-    variables = {**found.env, **around.environ}
+    variables = lanes_run.variables(found, around.environ)
     plans = lanes_run.plans(found, around.project, new_run_id(around.project), variables)
     match form:
         case "json":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from stackproof.plaintext import counted
+
 # (what it is, lowest, highest)
 _FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day of the month", 1, 31), ("month", 1, 12), ("day of the week", 0, 6))
 _LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of each month
@@ -19,7 +21,7 @@ def wrong(text: str) -> str | None:
     """
     fields = text.split()
     if len(fields) != len(_FIELDS):
-        return f"has {len(fields)} field{'' if len(fields) == 1 else 's'}, not 5: minute hour day month weekday"
+        return f"has {counted(len(fields), 'field')}, not 5: minute hour day month weekday"
     for value, (name, low, high) in zip(fields, _FIELDS, strict=True):
         if any(not _fits(part, low, high) for part in value.split(",")):
             return f"has {value!r} for the {name}, which is {low} to {high}, a list, a range, a step, or *"

@@ -46,8 +46,8 @@ class Asked:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What the lane runs with: an empty variable of the caller's counts as none."""
-        return {**self.lane.env, **{name: value for name, value in self.environ.items() if value}}
+        """What the lane runs with."""
+        return variables(self.lane, self.environ)
 
 
 def run(asked: Asked) -> int:
@@ -62,6 +62,11 @@ def run(asked: Asked) -> int:
         order = replace(lane.smoke, as_json=asked.as_json)
         return smoke.run(asked.project, order, environ=asked.variables, today=asked.today)
     return _parts(asked)
+
+
+def variables(lane: Lane, environ: Mapping[str, str]) -> dict[str, str]:
+    """What the lane runs with where the caller has `environ`, which wins: an empty variable of his counts as none."""
+    return {**lane.env, **{name: value for name, value in environ.items() if value}}
 
 
 def plans(lane: Lane, project: Path, run_id: str, environ: Mapping[str, str]) -> tuple[Plan, ...]:

@@ -120,7 +120,7 @@ def _needs(lane: Lane) -> list[str]:
     # The Python that everything runs on is worth no word.
     return [
         *(need for need in lane.needs if need != f"python{USUAL_PYTHON}"),
-        *([f"{len(lane.secrets)} secret{'s' * (len(lane.secrets) > 1)}"] if lane.secrets else []),
+        *([counted(len(lane.secrets), "secret")] if lane.secrets else []),
     ]
 
 

@@ -89,12 +89,12 @@ def execute(
 def _fits(cell: Cell, running: Sequence[_Running]) -> bool:
     """Whether it may run beside these.
 
-    Cells in containers hand a container on to the next one, so they come one after another and in their order; a stack
-    with a port of its own can be there once.
+    Cells in containers hand a container on to the next one, so they come one after another and in their order; a port
+    that a stack has fixed can be taken once, by whichever stack.
     """
     if cell.mode.in_containers or cell.containers:
         return not any(each.cell.mode.in_containers or each.cell.containers for each in running)
-    return cell.stack.port is None or all(each.cell.stack.name != cell.stack.name for each in running)
+    return cell.stack.port is None or all(each.cell.stack.port != cell.stack.port for each in running)
 
 
 def _ended(running: _Running) -> CellOutcome | None:

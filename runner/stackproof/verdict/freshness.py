@@ -81,7 +81,7 @@ def asked_for(project: Path, setups: Sequence[str], max_age_days: int | None) ->
     return LivePolicy(setups=names, max_age_days=max_age_days or known, hosts=hosts)
 
 
-def look(project: Path, wanted: LivePolicy, *, environ: Mapping[str, str], today: date, smoke: str) -> Freshness:
+def look(project: Path, wanted: LivePolicy, *, environ: Mapping[str, str], today: date) -> Freshness:
     """How the setups stand, by everything that is at hand."""
     found: LiveEvidence = live.elsewhere(project, environ)
     return Freshness(
@@ -92,7 +92,7 @@ def look(project: Path, wanted: LivePolicy, *, environ: Mapping[str, str], today
             for setup in wanted.setups
         ),
         problems=found.problems,
-        smoke=smoke,
+        smoke="nox -s live_smoke --" if (project / "noxfile.py").is_file() else "stackproof smoke",
     )
 
 

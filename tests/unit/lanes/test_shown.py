@@ -80,6 +80,14 @@ def test_a_lane_with_a_label_is_in_the_matrix_only_where_the_label_is(
     assert "take" in [each["lane"] for each in labelled]
 
 
+@pytest.mark.parametrize("more", [(), ("--trigger", "pull_request"), ("--format", "github-matrix")])
+def test_a_label_that_nothing_would_look_at_is_refused(
+    desk: Desk, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    assert desk.command("lane", "list", "--label", "record", *more) == ExitCode.USAGE
+    assert "no such matrix is asked for" in capsys.readouterr().err
+
+
 def test_cells_that_wait_for_a_label_do_not_count_for_a_trigger(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     assert desk.command("lane", "check") == ExitCode.PASS
     text = (desk.folder / "ci/matrix.yaml").read_text()
@@ -155,6 +163,16 @@ def test_a_plan_has_the_cells_of_a_lane_in_every_form(desk: Desk, capsys: pytest
     assert desk.command("plan", "--lane", "checks", "--format", "json") == ExitCode.PASS
     planned = json.loads(capsys.readouterr().out)
     assert (planned["cells"], planned["checks"]) == ([], ["types", "recordings"])
+
+
+def test_a_plan_has_the_variables_of_the_run_in_which_an_empty_one_is_none(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.lanes(RECORD.replace("label: record", "label: record\n    env: {STACKPROOF_RECORDING_DIR: kept}"))
+    for given in ({}, {"STACKPROOF_RECORDING_DIR": ""}):
+        desk.environ.update(given)
+        assert desk.command("plan", "--lane", "take") == ExitCode.PASS
+        assert "--recording-dir kept" in capsys.readouterr().out
 
 
 def test_a_lane_that_records_may_do_so_under_ci_and_says_how_by_hand(

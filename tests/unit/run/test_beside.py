@@ -57,10 +57,11 @@ def test_cells_in_containers_come_one_after_another(mode: StackMode) -> None:
     assert _fits(cell(mode), [running(cell(StackMode.SERVER))])
 
 
-def test_a_stack_with_a_port_of_its_own_is_there_once() -> None:
+def test_a_fixed_port_is_taken_once_by_whichever_stack() -> None:
     fixed = cell(StackMode.SERVER, port=8321)
     assert not _fits(fixed, [running(fixed)])
-    assert _fits(fixed, [running(replace(fixed, stack=replace(fixed.stack, name="other")))])
+    assert not _fits(fixed, [running(replace(fixed, stack=replace(fixed.stack, name="other")))])
+    assert _fits(fixed, [running(cell(StackMode.SERVER, port=8322)), running(cell(StackMode.SERVER))])
 
 
 def test_what_still_runs_is_torn_down_whatever_becomes_of_the_first() -> None:
