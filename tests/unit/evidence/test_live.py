@@ -143,5 +143,6 @@ def test_whatever_a_value_is_it_is_read_or_named(
     found = live.of_run(folder)
     for smoke in found.smokes:
         assert smoke.outcome in LiveOutcome
-        assert all(model.setup for model in smoke.models if model.setup != "")
+        assert all(model.outcome in LiveOutcome and model.refused >= 0 for model in smoke.models)
+        assert all(number >= 0 for model in smoke.models for number in (*model.tests.values(), model.requests or 0))
     assert all("\n" not in text for text in found.problems)
