@@ -16,12 +16,11 @@ class FileError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """What a step left. summary: its Markdown, bytes."""
+    """What a step left for later ones."""
 
     outputs: Mapping[str, str]
     env: Mapping[str, str]
     paths: tuple[str, ...]
-    summary: bytes
 
 
 def make(folder: Path) -> Mapping[str, str]:
@@ -51,7 +50,6 @@ def read(folder: Path, wrong: Callable[[str], None]) -> Written:
         outputs=pairs(_text(folder / "output"), "GITHUB_OUTPUT"),
         env=env,
         paths=tuple(line.strip() for line in _text(folder / "path").splitlines() if line.strip()),
-        summary=summary,
     )
 
 

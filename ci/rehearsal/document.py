@@ -41,6 +41,11 @@ def read_github(text: str, file: str) -> Document:
     return _read(text, file, _GitHub)
 
 
+def plain(value: Any) -> str:
+    """A scalar as the text that a program is given: no value is an empty one."""
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
 def read_gitlab(text: str, file: str) -> Document:
     """As GitLab reads its configuration: YAML 1.1's words, merge keys, `!reference`. Raises WorkflowError."""
     return _read(text, file, _GitLab)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ci.rehearsal import fake_gh
-from ci.rehearsal.shell import TRACKING
 
+# Every child has it in its environment, so that one that left its group is found, too.
+TRACKING = "RUNNER_TRACKING_ID"
 # How this machine reaches the package index. Credentials are not among them.
 _REACH = (
     "PIP_CERT", "PIP_DEFAULT_TIMEOUT", "PIP_FIND_LINKS", "PIP_INDEX_URL", "PIP_CONFIG_FILE", "NODE_EXTRA_CA_CERTS",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ci.rehearsal.document import Document, Path, read_github
+from ci.rehearsal.document import Document, Path, plain, read_github
 from ci.rehearsal.model import Action, Job, Step, Workflow
 from ci.rehearsal.problems import WorkflowError
 
@@ -96,17 +96,13 @@ def action(text: str, file: str) -> Action:
     outputs = _mapping(document, ("outputs",), data.get("outputs"))
     return Action(
         document=document,
-        inputs={name: None if "default" not in one else _text(one["default"]) for name, one in inputs.items()},
+        inputs={name: None if "default" not in one else plain(one["default"]) for name, one in inputs.items()},
         required=frozenset(name for name, one in inputs.items() if one.get("required") and "default" not in one),
         outputs={
             name: str(_mapping(document, ("outputs", name), one).get("value", "")) for name, one in outputs.items()
         },
         steps=_steps(document, ("runs", "steps"), runs.get("steps"), composite=True),
     )
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
 def _events(document: Document, given: Any) -> Mapping[str, Mapping[str, Any]]:

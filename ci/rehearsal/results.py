@@ -28,7 +28,7 @@ class StepEnd:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LegEnd:
-    """One job, or one leg of a matrix. counted: what it says of itself to others; result: how it ended."""
+    """One job, or one leg of a matrix. tolerated: whether others see a success where it failed."""
 
     job: str
     name: str

@@ -1,4 +1,4 @@
-"""Runs a program with a deadline, reads it line by line, and ends everything that a job started."""
+"""Runs a program with a deadline, reads it line by line, and ends it with its group."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-# Every child has it in its environment, so that one that left its group is found, too.
-TRACKING = "RUNNER_TRACKING_ID"
 # What a runner grants: an interrupt, then a request to end, then the end.
 _ESCALATION = ((signal.SIGINT, 7.5), (signal.SIGTERM, 2.5), (signal.SIGKILL, 5.0))
 _AFTER_END = 2.0
@@ -58,35 +56,6 @@ def run(
         _end_group(child)
         return None
     return child.returncode
-
-
-def end_tracked(tracking: str) -> int:
-    """End every process that carries the id; how many there were."""
-    ended: set[int] = set()
-    for signum, wait in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)):
-        deadline = time.monotonic() + wait
-        while (alive := _tracked(tracking)) and time.monotonic() < deadline:
-            for pid in alive:
-                if pid not in ended or signum is signal.SIGKILL:
-                    with suppress(ProcessLookupError):
-                        os.kill(pid, signum)
-                ended.add(pid)
-            time.sleep(0.05)
-        if not alive:
-            break
-    return len(ended)
-
-
-def _tracked(tracking: str) -> list[int]:
-    mark = f"{TRACKING}={tracking}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with suppress(OSError):
-                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-                if state != "Z" and mark in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-    return found
 
 
 def _read(child: subprocess.Popen[bytes], deadline: float, line: Callable[[str], None]) -> bool:

@@ -13,17 +13,18 @@ from ci.rehearsal import fake_gh
 from ci.rehearsal.artifacts import Store
 from ci.rehearsal.events import FORK, Event, pull_request
 from ci.rehearsal.fake_gh import Place as GhPlace
-from ci.rehearsal.machine import Machine
+from ci.rehearsal.machine import TRACKING, Machine
 from ci.rehearsal.masks import Masks
 from ci.rehearsal.model import Workflow
 from ci.rehearsal.order import Order
 from ci.rehearsal.origin import Origin
 from ci.rehearsal.problems import Found
-from ci.rehearsal.shell import end_tracked
 
 from stackproof.errors import UsageError
+from stackproof.stack.lifetime import end_marked
 
 _FIRST_RUN = 1001
+_GRACE = 3.0  # seconds between a request to end and the end
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -138,7 +139,7 @@ class Stage:
 
     def end(self, machine: Machine) -> None:
         """End what a job has left running."""
-        end_tracked(machine.tracking)
+        end_marked(f"{TRACKING}={machine.tracking}", grace=_GRACE)
 
     def _git_config(self) -> str:
         host = f"file://{self.folder / 'hosts'}/"

@@ -15,7 +15,6 @@ from ci.rehearsal.commands import Commands
 from ci.rehearsal.composite import load
 from ci.rehearsal.document import Path
 from ci.rehearsal.expressions import ExpressionError, Scope, evaluate, is_true, text
-from ci.rehearsal.fake_gh import TOKEN
 from ci.rehearsal.job_state import JobState, worked_out
 from ci.rehearsal.model import Step
 from ci.rehearsal.order import Result
@@ -188,7 +187,6 @@ class Steps:
             origin=job.stage.origin,
             repository=job.stage.order.repository,
             permissions=job.permissions,
-            token=TOKEN,
             pythons=job.stage.pythons,
             seed=job.stage.order.seed,
             pretended=bool(job.stage.order.ends),

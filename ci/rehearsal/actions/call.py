@@ -31,7 +31,6 @@ class Call:
     origin: Origin
     repository: str
     permissions: Mapping[str, str]
-    token: str
     pythons: Path
     seed: Path | None
     pretended: bool

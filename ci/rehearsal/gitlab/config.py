@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ci.rehearsal.document import Document, Reference, read_gitlab
+from ci.rehearsal.document import Document, Reference, plain, read_gitlab
 from ci.rehearsal.problems import Place, WorkflowError
 
 _TOP = frozenset({"stages", "workflow", "variables", "default", "include", "spec"})
@@ -83,7 +83,7 @@ def variables(given: Mapping[str, Any]) -> dict[str, str]:
     made = {}
     for name, one in given.items():
         entry = one if isinstance(one, dict) else {"value": one}
-        value = _text(entry.get("value", ""))
+        value = plain(entry.get("value", ""))
         made[name] = value if entry.get("expand", True) else Raw(value)
     return made
 
@@ -102,10 +102,6 @@ def lines(given: Any) -> list[str]:
     if given is None:
         return []
     return [line for one in given for line in lines(one)] if isinstance(given, list) else [str(given)]
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
 def _add(
