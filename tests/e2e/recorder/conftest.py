@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -289,21 +290,46 @@ class Project:
         )
         return Ended(code=ended.returncode, out=ended.stdout + ended.stderr)
 
+    def interrupted(self, mode: str, *, stack: str) -> Ended:
+        """Run pytest, and press Ctrl-C while the provider keeps a test waiting that says "hold"."""
+        self.probe.hold = threading.Event()
+        running = subprocess.Popen(
+            self.command(),
+            cwd=self.root,
+            env=self.environment(mode, stack),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            assert self.probe.held.wait(20)
+            os.killpg(running.pid, signal.SIGINT)
+            out, _ = running.communicate(timeout=20)
+        finally:
+            running.kill()
+            running.wait(5)
+        return Ended(code=running.returncode, out=out)
+
     def run(self, mode: str, *options: str, stack: str, **variables: str) -> Ended:
         """Run the project's suite by the command."""
         command = [sys.executable, "-m", "stackproof", "run", "--suite", "base", "--setup", "probe"]
+        unused = " ".join(f"-pno:{name}" for name in _PLUGINS)
         ended = subprocess.run(
             [*command, "--inference-mode", mode, "--stack-config", f"{stack}:tiny", "--seal", "never", *options],
             cwd=self.root,
-            env=self.environment(
-                mode, stack, PYTEST_ADDOPTS=" ".join(f"-pno:{name}" for name in _PLUGINS), **variables
-            ),
+            env=self.environment(mode, stack, PYTEST_ADDOPTS=unused, **variables),
             capture_output=True,
             text=True,
             timeout=90,
             check=False,
         )
         return Ended(code=ended.returncode, out=ended.stdout + ended.stderr)
+
+    @property
+    def cell(self) -> Path:
+        """The folder of the cell that ran last."""
+        return max(self.root.glob(".stackproof/runs/*/cells/*"), key=lambda path: path.stat().st_mtime_ns)
 
     def recordings(self) -> dict[str, Any]:
         """Scope and question → answer text, of everything that was kept."""
@@ -327,7 +353,6 @@ class Project:
 
 _HEAD = """
 import pytest
-from stackproof.recorder import scope as _scope
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,20 +18,15 @@ def test_it(ask, number):
 """
 
 
-def cell(project: Project) -> Path:
-    """The folder of the cell that ran last."""
-    return max(project.root.glob(".stackproof/runs/*/cells/*"), key=lambda path: path.stat().st_mtime_ns)
-
-
 def budget(project: Project) -> dict[str, Any]:
     """What the last cell has spent."""
-    found: dict[str, Any] = json.loads((cell(project) / "budget.json").read_text())
+    found: dict[str, Any] = json.loads((project.cell / "budget.json").read_text())
     return found
 
 
 def outcomes(project: Project) -> list[str]:
     """Of the last cell's tests, in the order of their ends."""
-    lines = (cell(project) / "tests.jsonl").read_text().splitlines()
+    lines = (project.cell / "tests.jsonl").read_text().splitlines()
     return [entry["outcome"] for entry in map(json.loads, lines) if entry["event"] == "test"]
 
 
@@ -83,7 +77,7 @@ def test_tokens_end_it_too_and_retries_are_told(project: Project, probe: Probe) 
     assert ended.code == 7
     assert len(probe.asked) == 3
     assert ended.has("the budget of this run is used up: 30 of 25 tokens", "budget: 3 requests, 30 of 25 tokens")
-    calls = [json.loads(line) for line in (cell(project) / "calls.jsonl").read_text().splitlines()]
+    calls = [json.loads(line) for line in (project.cell / "calls.jsonl").read_text().splitlines()]
     assert [call.get("tokens") for call in calls] == [{"input": 6, "output": 4}] * 3 + [None]
 
 
@@ -191,7 +185,7 @@ def test_it(ask):
     probe.status = 503
     ended = project.run("verify", stack="library")
     assert ended.has("provider calls: 3 observed, 0 missed, 2 retries")
-    lines = map(json.loads, (cell(project) / "calls.jsonl").read_text().splitlines())
+    lines = map(json.loads, (project.cell / "calls.jsonl").read_text().splitlines())
     assert [line.get("retry", False) for line in lines] == [False, True, True]
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -104,10 +101,7 @@ def test_a(ask, prepared):
 
 
 @pytest.mark.parametrize("stack", ["library", "server"])
-def test_ctrl_c_in_the_middle_keeps_earlier_tests_and_no_half_file(project: Project, probe: Probe, stack: str) -> None:
-    import threading
-
-    probe.hold = threading.Event()
+def test_ctrl_c_in_the_middle_keeps_earlier_tests_and_no_half_file(project: Project, stack: str) -> None:
     project.test("""
 @pytest.fixture(scope="session")
 def wide(ask):
@@ -120,24 +114,9 @@ def test_b(ask):
     ask("started")
     ask("hold")
 """)
-    running = subprocess.Popen(
-        project.command(),
-        cwd=project.root,
-        env=project.environment("record", stack),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        assert probe.held.wait(20)
-        os.killpg(running.pid, signal.SIGINT)
-        out, _ = running.communicate(timeout=20)
-    finally:
-        running.kill()
-        running.wait(5)
-    assert running.returncode == 2, out
-    assert "KeyboardInterrupt" in out
+    ended = project.interrupted("record", stack=stack)
+    assert ended.code == 2, ended.out
+    assert "KeyboardInterrupt" in ended.out
     assert sorted(project.recordings()) == ["fixture:tests/integration/test_it.py::wide wide", "test_it.py::test_a one"]
     assert all(path.suffix == ".json" for path in project.files())
 

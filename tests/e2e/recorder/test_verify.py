@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from hashlib import sha256
@@ -42,14 +40,9 @@ def digest(folder: Path) -> str:
     return sha256("\n".join(told).encode()).hexdigest()
 
 
-def cell(project: Project) -> Path:
-    """The folder of the cell that ran last."""
-    return max(project.root.glob(".stackproof/runs/*/cells/*"), key=lambda path: path.stat().st_mtime_ns)
-
-
 def observed(project: Project) -> list[dict[str, Any]]:
     """The lines of the last cell's journal for calls that went out."""
-    lines = (cell(project) / "calls.jsonl").read_text().splitlines()
+    lines = (project.cell / "calls.jsonl").read_text().splitlines()
     return [entry for entry in map(json.loads, lines) if entry["kind"] == "observed"]
 
 
@@ -75,7 +68,7 @@ def test_pytest_alone_asks_the_provider_again_and_writes_below_its_run(
     assert sorted(probe.said) == ["one", "one", "two", "wide"]
     names = {path.name for path in recorded.files()}
     assert {Path(call["file"]).name for call in observed(recorded)} == names
-    assert all(Path(call["file"]).is_relative_to(cell(recorded) / "observed") for call in observed(recorded))
+    assert all(Path(call["file"]).is_relative_to(recorded.cell / "observed") for call in observed(recorded))
     for call in observed(recorded):
         assert json.loads(Path(call["file"]).read_text())["scope"] == call["scope"]
 
@@ -112,35 +105,17 @@ def test_errors_of_the_provider_are_observed(recorded: Project, probe: Probe) ->
 
 
 @pytest.mark.parametrize("stack", ["library", "server"])
-def test_ctrl_c_in_the_middle_of_a_call_changes_no_recording(recorded: Project, probe: Probe, stack: str) -> None:
-    import threading
-
-    probe.hold = threading.Event()
+def test_ctrl_c_in_the_middle_of_a_call_changes_no_recording(recorded: Project, stack: str) -> None:
     recorded.test(_TESTS + '\ndef test_c(ask):\n    ask("hold")\n')
-    running = subprocess.Popen(
-        recorded.command(),
-        cwd=recorded.root,
-        env=recorded.environment("verify", stack),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        assert probe.held.wait(20)
-        os.killpg(running.pid, signal.SIGINT)
-        out, _ = running.communicate(timeout=20)
-    finally:
-        running.kill()
-        running.wait(5)
-    assert running.returncode == 2, out
+    ended = recorded.interrupted("verify", stack=stack)
+    assert ended.code == 2, ended.out
     assert len(observed(recorded)) >= 4
 
 
-def test_a_run_that_was_killed_has_nothing_to_be_promoted(recorded: Project) -> None:
+def test_a_run_has_nothing_to_be_promoted(recorded: Project) -> None:
     assert recorded.pytest("verify").code == 0
     promoted = subprocess.run(
-        [sys.executable, "-m", "stackproof", "recordings", "promote", cell(recorded).parents[1].name],
+        [sys.executable, "-m", "stackproof", "recordings", "promote", recorded.cell.parents[1].name],
         cwd=recorded.root,
         env=recorded.environment("replay", "library"),
         capture_output=True,
