@@ -28,7 +28,9 @@ class _Rehearse(Protocol):
 def rehearse(tmp_path: Path, rehearsed_at: Any) -> _Rehearse:
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
     if sys.version_info[:2] != (3, 11) or not list(pyenv.glob("3.11.*")):
-        pytest.skip("the workflows want Python 3.11, of this environment and below ~/.pyenv/versions")
+        pytest.skip(
+            "a job's interpreter is made of one below ~/.pyenv/versions: this environment has to be of 3.11, too"
+        )
     words = ("--seed", sys.prefix, "--machine", "NOX_DEFAULT_VENV_BACKEND")
     extra = {"NOX_DEFAULT_VENV_BACKEND": "none"}
     return lambda *more: rehearsed_at(_ROOT, tmp_path / "scratch", *more, *words, extra=extra)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from stackproof.lanes.records import Matrix
 
 PROJECT = Path(__file__).parents[3]
 GITHUB = PROJECT / ".github"
+# ci.lint is not part of what is installed.
+sys.path.insert(0, str(PROJECT))
 
 
 class _Loader(yaml.SafeLoader):
