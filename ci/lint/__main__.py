@@ -22,7 +22,7 @@ _LONGEST = 300  # seconds for one tool
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """One call of a tool. files: patterns below the project; without a file that matches, the check fails."""
+    """One call of a tool. files: patterns below the project; one that no file matches fails the check."""
 
     tool: str
     arguments: tuple[str, ...]
@@ -73,12 +73,13 @@ def main(argv: Sequence[str]) -> int:
 
 def run(check: Check, tools: Path) -> int:
     """Run one check and show what it found; 0 or 1."""
-    files = [file for pattern in check.files for file in found(pattern)]
+    files = {pattern: list(found(pattern)) for pattern in check.files}
     name = " ".join([check.tool, *(word for word in check.arguments if "." in word and "/" not in word)])
-    if not files:
-        print(f"{name}: there is no {' or '.join(check.files)}", file=sys.stderr)
+    if lacking := [pattern for pattern, matching in files.items() if not matching]:
+        print(f"{name}: there is no {' or '.join(lacking)}", file=sys.stderr)
         return 1
-    command = [str(tools / check.tool), *check.arguments, *files]
+    every = [file for matching in files.values() for file in matching]
+    command = [str(tools / check.tool), *check.arguments, *every]
     try:
         done = subprocess.run(command, cwd=PROJECT, timeout=_LONGEST, check=False, capture_output=True, text=True)
     except subprocess.TimeoutExpired:
@@ -87,7 +88,7 @@ def run(check: Check, tools: Path) -> int:
     if done.returncode:
         print(f"{name}: exit code {done.returncode}\n{done.stdout}{done.stderr}", file=sys.stderr)
         return 1
-    print(f"{name}: {len(files)} file{'' if len(files) == 1 else 's'} in order")
+    print(f"{name}: {len(every)} file{'' if len(every) == 1 else 's'} in order")
     return 0
 
 

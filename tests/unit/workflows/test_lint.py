@@ -134,6 +134,13 @@ def test_files_that_are_gone_are_a_failure(copy: Path, capsys: pytest.CaptureFix
     assert "there is no .gitlab-ci.yml or ci/gitlab-*.yml" in capsys.readouterr().err
 
 
+def test_one_of_two_patterns_that_finds_nothing_is_a_failure(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / ".gitlab-ci.yml").unlink()
+    (check,) = (check for check in lint.checks(TOOLS) if "vendor.gitlab-ci" in check.arguments)
+    assert lint.run(check, TOOLS) == 1
+    assert capsys.readouterr().err.endswith("there is no .gitlab-ci.yml\n")
+
+
 def test_it_takes_no_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     assert lint.main(["--fix"]) == 2
     assert "takes no arguments" in capsys.readouterr().err
