@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from stackproof.errors import RecordingError
 
 
 def require(recordings: Path, setup: str) -> None:
-    """Write a file where recordings of `setup` go, and remove it. RecordingError when that does not work.
+    """Make a folder where recordings of `setup` go, and remove it. RecordingError when that does not work.
 
     Tried, not asked: permissions, read-only mounts and full disks all show, and a super-user is told the truth.
     """
     folder = recordings / setup
-    made: list[Path] = []
     try:
-        for part in (*reversed(folder.parents), folder):
-            if not part.is_dir():
-                part.mkdir()
-                made.append(part)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".stackproof-"):
-            pass
+        _try(folder)
         # Folders that recordings are in already have owners of their own (a container that ran as another user).
-        closed = next((path for path in folder.iterdir() if path.is_dir() and not os.access(path, os.W_OK)), None)
+        closed = next((path for path in _inside(folder) if path.is_dir() and not os.access(path, os.W_OK)), None)
     except OSError as error:
         raise RecordingError(
             f"recordings cannot be written to {folder}: {error.strerror or error}",
             hint="make the folder writable, choose another with --recording-dir, or use --inference-mode replay",
         ) from error
-    finally:
-        for part in reversed(made):
-            part.rmdir()
     if closed is not None:
         raise RecordingError(
             f"recordings cannot be written to {closed}: Permission denied",
             hint="make the folder writable, choose another with --recording-dir, or use --inference-mode replay",
         )
+
+
+def _try(folder: Path) -> None:
+    """Make a folder where `folder` is, or will be, and remove it.
+
+    Folders that are missing stay missing: another run may be asking the same of them, and would find them come and go.
+    """
+    for place in (folder, *folder.parents):
+        for last in (False, False, True):
+            try:
+                Path(tempfile.mkdtemp(dir=place, prefix=".stackproof-")).rmdir()
+            except FileNotFoundError:
+                if not place.is_dir():
+                    break  # its parent is asked
+                if last:
+                    raise  # a file system that says so of what it does not take, as /proc does
+            else:
+                return
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    with contextlib.suppress(FileNotFoundError):
+        yield from folder.iterdir()

@@ -1,0 +1,49 @@
+"""Asking whether recordings can be written changes nothing, also when several ask at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from stackproof.errors import RecordingError
+from stackproof.run import writable
+
+
+def test_folders_that_are_missing_are_neither_made_nor_complained_of(tmp_path: Path) -> None:
+    writable.require(tmp_path / "recordings", "ollama")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_may_ask_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for asked in [pool.submit(writable.require, tmp_path / "recordings", "ollama") for _ in range(400)]:
+            asked.result()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_may_ask_while_another_has_begun_to_write(tmp_path: Path) -> None:
+    folder = tmp_path / "recordings" / "ollama"
+
+    def come_and_go() -> None:
+        for _ in range(300):
+            folder.mkdir(parents=True)
+            folder.rmdir()
+            folder.parent.rmdir()
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(come_and_go)
+        while not other.done():
+            writable.require(tmp_path / "recordings", "ollama")
+        # What the other one made may hold a folder of ours for an instant, which is then not empty.
+        assert other.exception() is None or isinstance(other.exception(), OSError)
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "recordings").write_text("not a folder", encoding="utf-8")
+
+    with pytest.raises(RecordingError, match=r"recordings/ollama: Not a directory"):
+        writable.require(tmp_path / "recordings", "ollama")
