@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, assert_never
 
-import anthropic
 import openai
 from starlette.responses import JSONResponse, Response
-
-# Both SDKs have their own family of the same shape.
-STATUS_ERRORS = (openai.APIStatusError, anthropic.APIStatusError)
-CONNECTION_ERRORS = (openai.APIConnectionError, anthropic.APIConnectionError)
-TIMEOUT_ERRORS = (openai.APITimeoutError, anthropic.APITimeoutError)
 
 # What tells a client whether and when to ask again; everything else in a provider's headers is between it and us.
 _PASSED_ON = ("content-type", "x-should-retry", "retry-after", "retry-after-ms")
@@ -59,6 +54,17 @@ class RefusedError(Exception):
         self.param = param
 
 
+def failures() -> tuple[type[Exception], ...]:
+    """Everything that says that a provider answered with an error, or did not answer."""
+    return (*_of_both("APIStatusError"), *_of_both("APIConnectionError"), AnsweredError, NoAnswerError)
+
+
+def _of_both(name: str) -> tuple[type[Exception], ...]:
+    # Both SDKs have their own family of the same shape. One that nobody has imported yet has raised nothing.
+    families = (openai, sys.modules.get("anthropic"))
+    return tuple(kind for family in families if (kind := getattr(family, name, None)) is not None)
+
+
 def error_body(
     dialect: Dialect, status: int, message: str, *, code: str | None = None, param: str | None = None
 ) -> dict[str, Any]:
@@ -90,13 +96,13 @@ def refusal(dialect: Dialect, error: RefusedError) -> Response:
 
 def provider_error(dialect: Dialect, provider: str, error: Exception) -> Response:
     """What an SDK raised, for the client: a provider's answer as it was, or that there was none (502, 504)."""
-    if isinstance(error, STATUS_ERRORS):
-        response = error.response
+    if isinstance(error, _of_both("APIStatusError")):
+        response: Any = error.response  # type: ignore[attr-defined]  # of either SDK
         headers = {name: response.headers[name] for name in _PASSED_ON if name in response.headers}
         return Response(response.content, status_code=response.status_code, headers=headers)
     if isinstance(error, AnsweredError):
         return Response(error.content, status_code=error.status, media_type=error.media_type)
-    timed_out = error.timed_out if isinstance(error, NoAnswerError) else isinstance(error, TIMEOUT_ERRORS)
+    timed_out = error.timed_out if isinstance(error, NoAnswerError) else isinstance(error, _of_both("APITimeoutError"))
     status = 504 if timed_out else 502
     return JSONResponse(error_body(dialect, status, no_answer(provider, error)), status_code=status)
 

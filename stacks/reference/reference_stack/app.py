@@ -18,9 +18,9 @@ from starlette.routing import Route
 from reference_stack import files, interactions, late_routes, responses, vector_stores
 from reference_stack.agent.hosted import DEFAULT, hosted
 from reference_stack.agent.processes import ProcessManager
-from reference_stack.answers import Dialect, RefusedError, error_body
-from reference_stack.asked import Handler, answering, body_of, provider_of
-from reference_stack.clients import Clients, HttpClientFactory, opened
+from reference_stack.answers import Dialect, error_body
+from reference_stack.asked import Handler, answering, body_of, late_of, provider_of
+from reference_stack.clients import HttpClientFactory, opened
 from reference_stack.late import LateClients
 from reference_stack.late_routes import imported
 from reference_stack.models import list_models
@@ -33,10 +33,12 @@ from reference_stack.store import opened as opened_store
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
-    """A POST that goes to one provider. `required` are the fields without which the SDK's method cannot be called."""
+    """A POST that goes to one provider. `method` of the client of the dialect's SDK; `required` are the fields without
+    which it cannot be called.
+    """
 
     path: str
-    method: Callable[[Clients], Any]
+    method: Callable[[Any], Any]
     required: tuple[str, ...]
     streams: bool = True
     dialect: Dialect = Dialect.OPENAI
@@ -45,30 +47,30 @@ class Endpoint:
 ENDPOINTS = (
     Endpoint(
         path="/v1/chat/completions",
-        method=lambda clients: clients.openai.chat.completions.with_streaming_response.create,
+        method=lambda openai: openai.chat.completions.with_streaming_response.create,
         required=("model", "messages"),
     ),
     Endpoint(
         path="/v1/completions",
-        method=lambda clients: clients.openai.completions.with_streaming_response.create,
+        method=lambda openai: openai.completions.with_streaming_response.create,
         required=("model", "prompt"),
     ),
     Endpoint(
         path="/v1/embeddings",
-        method=lambda clients: clients.openai.embeddings.with_streaming_response.create,
+        method=lambda openai: openai.embeddings.with_streaming_response.create,
         required=("model", "input"),
         streams=False,
     ),
     Endpoint(
         path="/v1/messages/count_tokens",
-        method=lambda clients: _anthropic(clients).messages.with_streaming_response.count_tokens,
+        method=lambda anthropic: anthropic.messages.with_streaming_response.count_tokens,
         required=("model", "messages"),
         streams=False,
         dialect=Dialect.ANTHROPIC,
     ),
     Endpoint(
         path="/v1/messages",
-        method=lambda clients: _anthropic(clients).messages.with_streaming_response.create,
+        method=lambda anthropic: anthropic.messages.with_streaming_response.create,
         required=("model", "max_tokens", "messages"),
         dialect=Dialect.ANTHROPIC,
     ),
@@ -125,7 +127,9 @@ def _handler(endpoint: Endpoint) -> Handler:
             answer: Response = await (await imported("gemini")).chat(request, body, clients.provider, model)
             return answer
         fields = _fields(endpoint, {**body, "model": model}, request)
-        upstream = endpoint.method(clients)(**fields)
+        anthropic = endpoint.dialect is Dialect.ANTHROPIC
+        client = await late_of(request).anthropic(clients.provider) if anthropic else clients.openai
+        upstream = endpoint.method(client)(**fields)
         streamed = endpoint.streams and body.get("stream") is True
         return await relay(upstream, dialect=endpoint.dialect, provider=provider, streamed=streamed, request=request)
 
@@ -144,12 +148,6 @@ def _fields(endpoint: Endpoint, body: dict[str, Any], request: Request) -> dict[
     if endpoint.dialect is Dialect.ANTHROPIC and beta:
         named["extra_headers"] = {"anthropic-beta": beta}
     return {**named, "extra_body": body} if body else named
-
-
-def _anthropic(clients: Clients) -> Any:
-    if clients.anthropic is None:
-        raise RefusedError(404, f"The provider {clients.provider.name!r} does not offer /v1/messages.")
-    return clients.anthropic
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -9,12 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_stack.answers import (
-    CONNECTION_ERRORS,
-    STATUS_ERRORS,
-    AnsweredError,
     Dialect,
-    NoAnswerError,
     RefusedError,
+    failures,
     provider_error,
     refusal,
 )
@@ -106,7 +103,7 @@ def answering(handler: Handler, *, dialect: Dialect = Dialect.OPENAI) -> Handler
             return await handler(request)
         except RefusedError as error:
             return refusal(dialect, error)
-        except (*STATUS_ERRORS, *CONNECTION_ERRORS, AnsweredError, NoAnswerError) as error:
+        except failures() as error:
             return provider_error(dialect, getattr(request.state, "provider", ""), error)
         except UnicodeEncodeError:
             text = "The request body holds half of a surrogate pair, which is no character."

@@ -1,4 +1,4 @@
-"""The SDK clients, made once per application."""
+"""The clients of OpenAI's SDK, made once per application."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import httpx2
-from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
 from reference_stack.providers import Provider
@@ -15,18 +14,16 @@ from reference_stack.providers import Provider
 # Makes the HTTP client of one SDK client; None leaves that to the SDK.
 HttpClientFactory = Callable[[], httpx2.AsyncClient]
 
-# Models on small machines are slow. A value of our own also stops the Anthropic SDK from refusing plain requests
-# that it thinks may take longer than its default.
+# Models on small machines are slow.
 _TIMEOUT = httpx2.Timeout(300.0, connect=10.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Clients:
-    """One provider's clients. `anthropic` is None where the provider does not speak that API."""
+    """A provider, and its client that nearly every request needs; the others are made when they are asked for."""
 
     provider: Provider
     openai: AsyncOpenAI
-    anthropic: AsyncAnthropic | None
 
 
 @asynccontextmanager
@@ -45,15 +42,5 @@ async def opened(
                 http_client=http_client() if http_client else None,
             )
             stack.push_async_callback(openai.close)
-            anthropic = None
-            if provider.anthropic_url is not None:
-                anthropic = AsyncAnthropic(
-                    base_url=provider.anthropic_url,
-                    api_key=provider.key,
-                    max_retries=0,
-                    timeout=_TIMEOUT,
-                    http_client=http_client() if http_client else None,
-                )
-                stack.push_async_callback(anthropic.close)
-            clients[provider.name] = Clients(provider=provider, openai=openai, anthropic=anthropic)
+            clients[provider.name] = Clients(provider=provider, openai=openai)
         yield clients

@@ -16,6 +16,7 @@ from reference_stack.providers import Provider, Search
 if TYPE_CHECKING:
     import aiohttp
     import ollama
+    from anthropic import AsyncAnthropic
     from google import genai
     from tavily import AsyncTavilyClient
 
@@ -55,6 +56,27 @@ class LateClients:
 
         session: aiohttp.ClientSession = await self._get("aiohttp", "aiohttp", make)
         return session
+
+    async def anthropic(self, provider: Provider) -> AsyncAnthropic:
+        """Anthropic's client for this provider; RefusedError where that does not speak its API."""
+        if provider.anthropic_url is None:
+            raise RefusedError(404, f"The provider {provider.name!r} does not offer /v1/messages.")
+
+        async def make(module: Any, stack: AsyncExitStack) -> Any:
+            client = module.AsyncAnthropic(
+                base_url=provider.anthropic_url,
+                api_key=provider.key,
+                max_retries=0,
+                # A value of our own also stops it from refusing plain requests that it thinks may take longer than its
+                # default.
+                timeout=httpx2.Timeout(_TOTAL, connect=_CONNECT),
+                http_client=self._http_client() if self._http_client else None,
+            )
+            stack.push_async_callback(client.close)
+            return client
+
+        client: AsyncAnthropic = await self._get(f"anthropic {provider.name}", "anthropic", make)
+        return client
 
     async def gemini(self, provider: Provider) -> genai.Client:
         """Google's client for this provider's Gemini API."""

@@ -8,8 +8,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from reference_stack.answers import CONNECTION_ERRORS, STATUS_ERRORS, Dialect, error_body, provider_error
+from reference_stack.answers import Dialect, error_body, failures, provider_error
+from reference_stack.asked import late_of
 from reference_stack.clients import Clients
+from reference_stack.late import LateClients
 
 
 async def list_models(request: Request) -> Response:
@@ -18,8 +20,8 @@ async def list_models(request: Request) -> Response:
     models: list[dict[str, Any]] = []
     for name, each in clients.items():
         try:
-            text = await _text(each)
-        except (*STATUS_ERRORS, *CONNECTION_ERRORS) as error:
+            text = await _text(each, late_of(request))
+        except failures() as error:
             return provider_error(Dialect.OPENAI, name, error)
         try:
             found = json.loads(text)["data"]
@@ -30,10 +32,10 @@ async def list_models(request: Request) -> Response:
     return JSONResponse({"object": "list", "data": models})
 
 
-async def _text(clients: Clients) -> str:
-    if clients.provider.own_models and clients.anthropic is not None:
-        raw = await clients.anthropic.models.with_raw_response.list(limit=1000)
-        return await _read(raw)
+async def _text(clients: Clients, late: LateClients) -> str:
+    if clients.provider.own_models and clients.provider.anthropic_url is not None:
+        anthropic = await late.anthropic(clients.provider)
+        return await _read(await anthropic.models.with_raw_response.list(limit=1000))
     return await _read(await clients.openai.models.with_raw_response.list())
 
 
