@@ -21,6 +21,7 @@ class Group(StrEnum):
     """Under which heading `--help` and the reference list an option."""
 
     WHAT = "What to run"
+    SHARDS = "Shards"
     CALLS = "Provider calls and recordings"
     MODELS = "Models"
     RUN = "How to run it"

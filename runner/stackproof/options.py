@@ -20,6 +20,8 @@ from stackproof.option_values import read_value, truthy
 from stackproof.recorder.inject.fault import Fault
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.pacing import EVERY_BYTE
+from stackproof.shards import asked
+from stackproof.shards.records import Shard
 from stackproof.suggest import did_you_mean, nearest
 
 PREFIX = "STACKPROOF_"
@@ -42,6 +44,7 @@ OTHER_VARIABLES = frozenset(
         "RECORDER",
         "RUN_DIR",
         "RUN_ID",
+        "SHARDS",
         "STACK",
         "STACK_TYPE",
     )
@@ -63,7 +66,7 @@ class RunOptions:
 
     pytest_args: what followed `--`. providers: name -> URL prefixes, from `[tool.stackproof.providers]`.
     tests: False where only the stack is wanted. program: how a person starts a run in this project. sources: option
-    name -> where its value came from.
+    name -> where its value came from. shard_source: the variables of the CI system that said which shard this is.
     """
 
     suite: str = "base"
@@ -72,6 +75,11 @@ class RunOptions:
     file: tuple[str, ...] = ()
     subdirs: tuple[str, ...] = ()
     pattern: str | None = None
+    shard: str | None = None
+    timings: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
+    engine: str = "local"
+    shards: int | None = None
     inference_mode: str = Mode.REPLAY.value
     recording_dir: str = "recordings"
     provider_service: str | None = None
@@ -113,6 +121,12 @@ class RunOptions:
     tests: bool = True
     program: str = "stackproof run"
     sources: Mapping[str, Source] = field(default_factory=dict)
+    shard_source: str = "--shard"
+
+    @property
+    def part(self) -> Shard | None:
+        """`shard`, read; None where all tests are to run."""
+        return None if self.shard is None else Shard.parse(self.shard, where="--shard")
 
     @property
     def mode(self) -> Mode:
@@ -177,6 +191,9 @@ def resolve(cli: Mapping[str, object], environ: Mapping[str, str], project: Path
     )
     if not options.collect_only and not _COLLECTING.isdisjoint(options.pytest_args):
         options = replace(options, collect_only=True)
+    if options.shard is not None:
+        shard, source = asked.shard(options.shard, environ)
+        options = replace(options, shard=str(shard), shard_source=source)
     _check_together(options, environ)
     return options
 
@@ -264,6 +281,7 @@ def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
             hint="record on a machine of your own, or add --allow-record-in-ci",
         )
     _check_budget(options)
+    _check_shards(options)
     for text in options.env:
         name, equals, _ = text.partition("=")
         if not equals or not name.isidentifier() or not name.isascii():
@@ -295,6 +313,32 @@ def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
     workers = options.workers
     if workers is not None and workers not in ("auto", "logical") and not workers.isdecimal():
         raise UsageError(f"{options.origin('workers')}: {workers!r} is neither a number nor 'auto'")
+
+
+def _check_shards(options: RunOptions) -> None:
+    asked.check_together(options.together, where=options.origin("together"))
+    swarm = options.engine == "swarm"
+    if options.shard is not None:
+        asked.refuse_from_before(options.pytest_args)
+        if swarm or options.shards is not None:
+            other = "--engine swarm" if swarm else "--shards"
+            raise UsageError(
+                f"--shard is one part of a run, and {other} is about all of them", hint=f"leave out --shard or {other}"
+            )
+    if options.shards is not None and not swarm:
+        raise UsageError(
+            "--shards: only --engine swarm runs all shards of a run",
+            hint=f"add --engine swarm, or run one part here: --shard 1/{options.shards}",
+        )
+    if swarm and options.shards is None:
+        raise UsageError(
+            "--engine swarm: in how many shards is not said", hint="add --shards N, for example --shards 8"
+        )
+    if swarm and options.mode.records:
+        raise UsageError(
+            f"{options.origin('inference_mode')}: recordings are made on one machine, and --engine swarm runs on many",
+            hint="leave out --engine swarm",
+        )
 
 
 def _check_budget(options: RunOptions) -> None:

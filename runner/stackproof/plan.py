@@ -27,6 +27,7 @@ from stackproof.option_table import OPTIONS
 from stackproof.options import BUDGET, RunOptions, Source
 from stackproof.recorder.mode import Mode
 from stackproof.secret_values import is_called_like_one
+from stackproof.shards.records import Shard
 from stackproof.suggest import did_you_mean, unknown
 
 RUNS = Path(".stackproof") / "runs"
@@ -37,7 +38,7 @@ class Cell:
     """One suite × setup × stack. service: started for it, None when nothing is. paths: what pytest is pointed at.
 
     containers: what runs beside a stack in a container, in the order of their start. integration_root: the folder below
-    which the folders of recordings mirror those of the tests.
+    which the folders of recordings mirror those of the tests. shard: the part of its tests that runs; None for all.
     """
 
     suite: SuiteSpec
@@ -49,6 +50,7 @@ class Cell:
     paths: tuple[str, ...]
     containers: tuple[BesideSpec, ...] = ()
     integration_root: str = "tests/integration"
+    shard: Shard | None = None
 
     @property
     def stack_config(self) -> str:
@@ -56,14 +58,20 @@ class Cell:
         return self.stack.url or f"{self.mode}:{self.stack.name}"
 
     @property
-    def id(self) -> str:
-        """Name for folders and reports: `base-ollama-server-reference`."""
+    def whole_id(self) -> str:
+        """What its shards are parts of: `base-ollama-server-reference`."""
         return f"{self.suite.name}-{self.setup.name}-{self.mode}-{self.stack.name}"
 
     @property
+    def id(self) -> str:
+        """Name for folders and reports: `base-ollama-server-reference`, of a shard with `.3of8` behind."""
+        return self.whole_id if self.shard is None else f"{self.whole_id}.{self.shard.slug}"
+
+    @property
     def title(self) -> str:
-        """Name for people: `base × ollama × server:reference`."""
-        return f"{self.suite.name} × {self.setup.name} × {self.stack_config}"
+        """Name for people: `base × ollama × server:reference`, of a shard with ` · shard 3/8` behind."""
+        whole = f"{self.suite.name} × {self.setup.name} × {self.stack_config}"
+        return whole if self.shard is None else f"{whole} · shard {self.shard}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,6 +137,10 @@ _CHOOSES = frozenset(
 
 def _words(cell: Cell, options: RunOptions, *, without: frozenset[str], complete: bool) -> Iterator[str]:
     this = {"suite": cell.suite.name, "setup": cell.setup.name, "stack_config": cell.stack_config}
+    if cell.shard is not None:
+        # As a number also where the variables of a CI system said which: elsewhere they say something else.
+        this["shard"] = str(cell.shard)
+        without |= {"engine", "shards"}
     for option in OPTIONS:
         # What to show is not part of what ran.
         if option.name in without or (option.group is Group.SHOW and option.name != "collect_only"):
@@ -136,7 +148,7 @@ def _words(cell: Cell, options: RunOptions, *, without: frozenset[str], complete
         asked = getattr(options, option.name)
         value = this.get(option.name, asked)
         # One of several: whoever asked for all of them would get all of them again.
-        one_of_several = isinstance(asked, str) and option.name in this and value != asked
+        one_of_several = option.name in this and value != asked and (isinstance(asked, str) or option.name == "shard")
         explicit = options.sources.get(option.name) in (Source.COMMAND_LINE, Source.ENVIRONMENT)
         if not explicit and not one_of_several and not (complete and option.name in this):
             continue
@@ -189,6 +201,7 @@ def _cell(
         paths=_paths(suite, options, catalog, project),
         containers=_containers(setup, stack, mode, options=options, catalog=catalog, caller=caller),
         integration_root=catalog.integration_root,
+        shard=options.part,
     )
 
 

@@ -23,6 +23,7 @@ _EVIDENCE = (
     ("cells/*/cell.json", "cell"),
     ("cells/*/outcome.json", "outcome"),
     ("cells/*/result.json", "result"),
+    ("cells/*/shard.json", "shard"),
     ("cells/*/junit.xml", "junit"),
     ("cells/*/tests.jsonl", "tests"),
     ("cells/*/running", "running"),

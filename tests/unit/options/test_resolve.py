@@ -20,7 +20,7 @@ def project(folder: Path, table: str = "") -> Path:
 
 def test_table_and_record_name_the_same_options_and_defaults() -> None:
     fields = {field.name: field.default for field in dataclasses.fields(RunOptions)}
-    rest = {"pytest_args", "providers", "tests", "program", "sources"}
+    rest = {"pytest_args", "providers", "tests", "program", "sources", "shard_source"}
     assert set(fields) - rest == set(BY_NAME)
     assert {name: fields[name] for name in BY_NAME} == {option.name: option.default for option in OPTIONS}
 
