@@ -33,7 +33,6 @@ class CellOrder:
 def write(cell_dir: Path, order: CellOrder) -> Mapping[str, str]:
     """Write `cell_dir/cell.json`; the variables that the cell's process must have beside the caller's."""
     pairs = dict(text.split("=", 1) for text in order.options.env)
-    options = asdict(replace(order.options, env=tuple(pairs)))
     jsonfile.write(
         cell_dir / NAME,
         {
@@ -42,7 +41,7 @@ def write(cell_dir: Path, order: CellOrder) -> Mapping[str, str]:
             "cell": order.cell_id,
             "project": str(order.project),
             "orchestrator": order.orchestrator,
-            "options": options,
+            "options": options_to_data(order.options),
             "python": None if order.python is None else str(order.python),
         },
     )
@@ -54,23 +53,29 @@ def read(cell_dir: Path, environ: Mapping[str, str]) -> CellOrder:
     data = jsonfile.read(cell_dir / NAME)
     if data is None or data.get("schema") != SCHEMA:
         raise StackproofError(f"{cell_dir / NAME} is missing or was written by another version")
-    options = _options(jsonfile.table(data, "options"))
     python = jsonfile.text(data, "python")
     return CellOrder(
         run_id=str(data["run_id"]),
         cell_id=str(data["cell"]),
         project=Path(data["project"]),
         orchestrator=int(data["orchestrator"]),
-        options=replace(options, env=tuple(f"{name}={environ.get(name, '')}" for name in options.env)),
+        options=options_of_data(jsonfile.table(data, "options"), environ),
         python=Path(python) if python else None,
     )
 
 
-def _options(data: Mapping[str, Any]) -> RunOptions:
+def options_to_data(options: RunOptions) -> dict[str, Any]:
+    """Options as JSON has them, without the values of `--env`."""
+    return asdict(replace(options, env=tuple(text.partition("=")[0] for text in options.env)))
+
+
+def options_of_data(data: Mapping[str, Any], environ: Mapping[str, str]) -> RunOptions:
+    """What `options_to_data` made. environ: has the values of `--env`."""
     known = {field.name for field in fields(RunOptions)}
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in data.items() if name in known
     }
     values["sources"] = {name: Source(text) for name, text in jsonfile.table(data, "sources").items()}
     values["providers"] = {name: tuple(urls) for name, urls in jsonfile.table(data, "providers").items()}
+    values["env"] = tuple(f"{name}={environ.get(name, '')}" for name in values.get("env", ()))
     return RunOptions(**values)
