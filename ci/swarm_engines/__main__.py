@@ -55,7 +55,7 @@ def _do(given: argparse.Namespace) -> None:
             node.heal()
         case "fill":
             node.fill()
-        case "free":
+        case _:
             node.free(given.size)
 
 

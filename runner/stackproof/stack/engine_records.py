@@ -85,10 +85,130 @@ class ImageFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Owned:
-    """Something on the engine that carries labels. kind: container, network, volume or image."""
+    """Something on the engine that carries labels. kind: container, network, volume or image; service or secret."""
 
     kind: str
     id: str
     name: str
     labels: Mapping[str, str]
     running: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SwarmFacts:
+    """The swarm that an engine is part of. id: empty where the engine is no manager. node: its own id there.
+
+    address: by which its other nodes know it. problem: what the engine says is wrong with it.
+    """
+
+    id: str
+    node: str
+    is_manager: bool
+    nodes: int
+    address: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeFacts:
+    """A machine of a swarm. status: ready, down, unknown or disconnected. availability: active, pause or drain.
+
+    cpus: whole ones. memory in bytes. message: why it is not ready.
+    """
+
+    id: str
+    hostname: str
+    status: str
+    availability: str
+    is_manager: bool
+    address: str
+    cpus: float
+    memory: int
+    message: str = ""
+
+    @property
+    def takes_tasks(self) -> bool:
+        """Whether the swarm would give it something to do."""
+        return self.status == "ready" and self.availability == "active"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SecretUse:
+    """A secret as a file of a task: /run/secrets/<target>, which its user alone may read."""
+
+    id: str
+    name: str
+    target: str
+    user: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobSpec:
+    """A replicated job of a swarm: `replicas` tasks that each end once. environment and labels hold nothing secret.
+
+    image: an id (`sha256:…`) is taken from the node, `NAME@sha256:…` fetched from its registry. labels: of the service
+    and of every container. entrypoint: as in ContainerSpec. max_concurrent: tasks at once, all of them where None.
+    networks: by name or id. constraints: of placement (`node.id!=…`). attempts: how often a task that fails is tried
+    again, never where it is 0. cpus, memory (bytes): the most that a task may take; reserved_*: what a node must have.
+    stop_grace: seconds that a task has to end in when it is told to. per_node: tasks at once on one node.
+    """
+
+    name: str
+    image: str
+    replicas: int
+    command: tuple[str, ...] = ()
+    entrypoint: tuple[str, ...] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    working_dir: str | None = None
+    networks: tuple[str, ...] = ()
+    secrets: tuple[SecretUse, ...] = ()
+    tmpfs: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    max_concurrent: int | None = None
+    per_node: int | None = None
+    attempts: int = 0
+    cpus: float | None = None
+    memory: int | None = None
+    reserved_cpus: float | None = None
+    reserved_memory: int | None = None
+    stop_grace: float = 5.0
+
+
+ENDED = frozenset({"complete", "failed", "rejected", "shutdown", "remove", "orphaned"})
+"""States of a task from which it does not come back. https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskFacts:
+    """A task of a service. slot: from 0. node: id, empty where none was found yet. state, desired: the swarm's words.
+
+    error: why it has not begun or did not go on. container: on that node, empty before it is made. code: of its end.
+    created, changed: seconds since the epoch by the manager's clock and by that of the node. On a node that is gone a
+    task keeps its last state for ever.
+    """
+
+    id: str
+    service: str
+    slot: int
+    node: str
+    state: str
+    desired: str
+    message: str
+    error: str
+    container: str
+    code: int | None
+    created: float
+    changed: float
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.state in ENDED
+
+    @property
+    def lacks_image(self) -> bool:
+        """Whether its node turned it away because it has not got the image, nor where to get it from."""
+        return self.state == "rejected" and "no such image" in self.error.lower()

@@ -16,6 +16,8 @@ from stackproof.stack.engine.containers import Containers
 from stackproof.stack.engine.images import Images
 from stackproof.stack.engine.inside import Inside
 from stackproof.stack.engine.networks import Networks
+from stackproof.stack.engine.services import Services
+from stackproof.stack.engine.swarm import Swarm
 from stackproof.stack.engine_records import EngineFacts
 from stackproof.stack.engine_words import START, hint
 
@@ -25,7 +27,7 @@ MINIMUM_API = (1, 41)
 _CONNECT = 10.0  # seconds for the first answer
 
 
-class Engine(Images, Networks, Containers, Inside):
+class Engine(Images, Networks, Containers, Inside, Swarm, Services):
     """A connection to one engine. Safe to use from several threads; `close` gives its sockets back."""
 
 

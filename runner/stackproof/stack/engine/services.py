@@ -1,0 +1,164 @@
+"""Calls of a swarm's manager about jobs: made, looked at task by task, heard, removed."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from stackproof.errors import DockerError
+from stackproof.stack.engine.calls import Calls
+from stackproof.stack.engine_records import JobSpec, SecretUse, TaskFacts
+
+_STEP = 0.1  # seconds between two looks
+_ENDS = 30.0  # seconds that the tasks of a removed service have to be gone in
+_NANO = 1_000_000_000
+
+
+class Services(Calls):
+    """Services of a swarm that are replicated jobs: a number of tasks, each of which ends once."""
+
+    def create_job(self, spec: JobSpec) -> str:
+        """Make a job, whose tasks begin at once wherever there is room; returns the id of its service."""
+        from docker import types  # noqa: PLC0415
+
+        entrypoint, command = spec.entrypoint, list(spec.command)
+        if entrypoint == ():
+            # To a task that would be the image's own.
+            entrypoint, command = tuple(command[:1]), command[1:]
+        container = types.ContainerSpec(
+            spec.image,
+            command=None if entrypoint is None else list(entrypoint),
+            args=command or None,
+            env=dict(spec.environment),
+            labels=dict(spec.labels),
+            user=spec.user,
+            workdir=spec.working_dir,
+            mounts=[types.Mount(target=target, source=None, type="tmpfs") for target in spec.tmpfs],
+            secrets=[_secret(item) for item in spec.secrets],
+            cap_add=list(spec.capabilities) or None,
+            stop_grace_period=round(spec.stop_grace * _NANO),
+            init=True,
+        )
+        task = types.TaskTemplate(
+            container,
+            resources=_resources(spec),
+            restart_policy=types.RestartPolicy(
+                condition="on-failure" if spec.attempts else "none", max_attempts=spec.attempts
+            ),
+            placement=types.Placement(constraints=list(spec.constraints), maxreplicas=spec.per_node),
+            networks=list(spec.networks),
+        )
+        at_once = spec.replicas if spec.max_concurrent is None else spec.max_concurrent
+        mode = types.ServiceMode("replicated-job", replicas=spec.replicas, concurrency=at_once)
+        with self._told(f"making job {spec.name}"):
+            made = self._client.create_service(  # type: ignore[no-untyped-call]
+                task, name=spec.name, labels=dict(spec.labels), mode=mode
+            )
+        return str(made["ID"])
+
+    def tasks(self, service: str) -> tuple[TaskFacts, ...]:
+        """The tasks of a service, by slots and in the order of their making; none where it has none, or is gone."""
+        return tuple(task for task in self._tasks() if task.service == service)
+
+    def service_logs(self, service: str, *, follow: bool = False) -> Iterator[bytes]:
+        """What the tasks of a service have written, in pieces. follow: until all have ended, or it is removed."""
+        yield from self._log(f"the log of service {service[:12]}", f"/services/{service}/logs", follow=follow)
+
+    def task_logs(self, task: str, *, follow: bool = False) -> Iterator[bytes]:
+        """What one task has written, in pieces. DockerError where its node cannot be reached."""
+        yield from self._log(f"the log of task {task[:12]}", f"/tasks/{task}/logs", follow=follow)
+
+    def remove_service(self, service: str, *, check: Callable[[], None] = lambda: None) -> tuple[TaskFacts, ...]:
+        """Remove a service and wait until its tasks are gone; nothing happens where it is not there.
+
+        Those that stay for too long are returned: their nodes cannot be reached, and remove them when they can be.
+        check: called while waiting, raises to end it.
+        """
+        with self._told(f"removing service {service[:12]}"):
+            self._or_none(lambda: self._client.remove_service(service))  # type: ignore[no-untyped-call]
+        deadline = time.monotonic() + _ENDS
+        while left := tuple(task for task in self.tasks(service) if task.node):
+            away = {node for node, status in self._statuses() if status != "ready"}
+            if all(task.node in away for task in left) or time.monotonic() > deadline:
+                return left
+            check()
+            time.sleep(_STEP)
+        return ()
+
+    def _tasks(self) -> tuple[TaskFacts, ...]:
+        # Not by a filter: the engine refuses the name of a service that is gone, whose tasks are looked for, too.
+        with self._told("listing the tasks of its swarm"):
+            found = self._client.tasks()  # type: ignore[no-untyped-call]
+        return tuple(sorted((_task(item) for item in found), key=lambda task: (task.slot, task.created)))
+
+    def _statuses(self) -> list[tuple[str, str]]:
+        with self._told("listing the nodes of its swarm"):
+            return [(str(item["ID"]), str(item["Status"]["State"])) for item in self._client.nodes()]
+
+    def _log(self, what: str, path: str, *, follow: bool) -> Iterator[bytes]:
+        client: Any = self._client
+        wanted = {"stdout": True, "stderr": True, "follow": follow}
+        with self._told(f"reading {what}"):
+            answer = client._get(client._url(path), params=wanted, stream=True)  # noqa: SLF001 - the SDK has no call for tasks
+            try:
+                client._raise_for_status(answer)  # noqa: SLF001
+                yield from client._multiplexed_response_stream_helper(answer)  # noqa: SLF001
+            finally:
+                with contextlib.suppress(OSError, DockerError):
+                    answer.close()
+
+
+def _secret(use: SecretUse) -> Any:
+    from docker import types  # noqa: PLC0415
+
+    return types.SecretReference(
+        use.id, use.name, filename=use.target, uid=str(use.user), gid=str(use.user), mode=0o400
+    )
+
+
+def _resources(spec: JobSpec) -> Any:
+    from docker import types  # noqa: PLC0415
+
+    def nano(cpus: float | None) -> int | None:
+        return None if cpus is None else round(cpus * _NANO)
+
+    return types.Resources(
+        cpu_limit=nano(spec.cpus),
+        mem_limit=spec.memory,
+        cpu_reservation=nano(spec.reserved_cpus),
+        mem_reservation=spec.reserved_memory,
+    )
+
+
+def _task(item: Mapping[str, Any]) -> TaskFacts:
+    status = item.get("Status") or {}
+    container = status.get("ContainerStatus") or {}
+    state = str(status.get("State") or "new")
+    ended = state in ("complete", "failed") and "ExitCode" in container
+    return TaskFacts(
+        id=str(item["ID"]),
+        service=str(item.get("ServiceID") or ""),
+        slot=int(item.get("Slot") or 0),
+        node=str(item.get("NodeID") or ""),
+        state=state,
+        desired=str(item.get("DesiredState") or ""),
+        message=str(status.get("Message") or ""),
+        error=str(status.get("Err") or ""),
+        container=str(container.get("ContainerID") or ""),
+        code=int(container["ExitCode"]) if ended else None,
+        created=_seconds(item.get("CreatedAt")),
+        changed=_seconds(status.get("Timestamp")),
+    )
+
+
+def _seconds(moment: object) -> float:
+    """Seconds since the epoch of a time as Go writes it: with nine decimals, of which Python reads six."""
+    text, _, rest = str(moment or "").rstrip("Z").partition(".")
+    try:
+        whole = datetime.fromisoformat(f"{text}+00:00").timestamp()
+    except ValueError:
+        return 0.0
+    return whole + (float(f"0.{rest}") if rest.isdigit() else 0.0)
