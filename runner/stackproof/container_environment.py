@@ -13,8 +13,20 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 def inside(cell: Cell, options: RunOptions, built: Environment) -> Mapping[str, str]:
     """Pick from the stack's variables, secrets among them. PATH, HOME and the like are the image's own."""
+    named = names(cell, options)
+    if cell.stack.python_path:
+        named |= {"PYTHONPATH"}
+    return {
+        name: value
+        for name, value in built.stack.items()
+        if name in named or name.startswith("STACKPROOF_") or name.upper() in _PROXIES
+    }
+
+
+def names(cell: Cell, options: RunOptions) -> frozenset[str]:
+    """The variables that setup, stack and options speak of: nothing else of the caller's is meant for a stack."""
     setup, stack = cell.setup, cell.stack
-    named = {
+    found = {
         *setup.env,
         *setup.all_secrets,
         *setup.needs,
@@ -26,10 +38,4 @@ def inside(cell: Cell, options: RunOptions, built: Environment) -> Mapping[str, 
         *(pair.partition("=")[0] for pair in options.env),
         *(provider.variable for provider in setup.providers if provider.variable),
     }
-    if stack.python_path:
-        named.add("PYTHONPATH")
-    return {
-        name: value
-        for name, value in built.stack.items()
-        if name in named or name.startswith("STACKPROOF_") or name.upper() in _PROXIES
-    }
+    return frozenset(found)

@@ -101,7 +101,7 @@ def stack_of(item: Owned) -> str:
     """The stack that an image of ours, or a layer, was built for."""
     if not _is_kept(item):
         return item.labels.get(labels.STACK, "")
-    return _plain(item).removeprefix("stackproof/").partition(":")[0].removesuffix("-tests")
+    return _plain(item).removeprefix("stackproof/").partition(":")[0].removesuffix("-tests").removesuffix("-worker")
 
 
 def _name(engine: Engine, layers: list[str], tag: str) -> None:

@@ -148,7 +148,7 @@ class ContainedTests:
             Mount(source=place.shared(what.project), target=str(what.project), read_only=True),
             Mount(source=place.shared(what.cell_dir), target=str(what.cell_dir.absolute())),
             Mount(source=place.shared(recordings), target=str(recordings.absolute()), read_only=not what.records),
-            *(Mount(source=str(source), target=target, read_only=True) for source, target in _ourselves()),
+            *(Mount(source=str(source), target=target, read_only=True) for source, target in ourselves()),
             *no_names(self._guest, self._where),
         )
 
@@ -157,7 +157,7 @@ class ContainedTests:
         return (
             *(
                 replace(luggage.everything(source), inside=Path(target), as_mounted=True)
-                for source, target in _ourselves()
+                for source, target in ourselves()
             ),
             project.files(what.project, without=what.recordings.path),
             Folder(path=what.cell_dir.absolute(), files=[path.absolute() for path in what.files]),
@@ -171,7 +171,7 @@ def make(stack: StackSpec, where: Place, what: TestsInside, *, say: Callable[[st
     return ContainedTests(stack, stack.docker, where, what, say)
 
 
-def _ourselves() -> Iterator[tuple[Path, str]]:
+def ourselves() -> Iterator[tuple[Path, str]]:
     """This very package, its built-in stacks, and what makes pytest find its plugin: where each is here, and inside."""
     package = Path(stackproof.__file__).resolve().parent
     yield package, f"{_LIB}/stackproof"

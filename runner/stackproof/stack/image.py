@@ -22,6 +22,7 @@ Built = StackSpec | BesideSpec | ServiceSpec
 
 _IGNORED = ("__pycache__", "node_modules", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 _WHEELS = "wheels"
+_WORKER = "-worker"
 
 
 def prepare(
@@ -30,14 +31,15 @@ def prepare(
     *,
     base: str | None,
     with_tests: bool = False,
+    more: Callable[[bytes], bytes] | None = None,
     environment: Mapping[str, str],
     say: Callable[[str], None],
     check: Callable[[], None],
 ) -> tuple[str, ImageFacts]:
     """The name of the image that `stack` runs in, built first where the engine has none of these contents, and itself.
 
-    base: the image to start from, in place of the one in stack.yaml. with_tests: what the tests need is in it too. say:
-    gets the lines of a build. check: called while waiting, raises to end it. DockerError when a base image is missing,
+    base: the image to start from, in place of the one in stack.yaml. with_tests: what the tests need is in it too.
+    more: gets the requirements so far, and gives what a worker needs beside them. say: gets the lines of a build. check: called while waiting, raises to end it. DockerError when a base image is missing,
     BuildFailedError when a step fails.
     """
     spec = stack.docker
@@ -49,6 +51,8 @@ def prepare(
     found = _there(engine, start_from, stack, base=True)
     asked = _requirements(stack, spec, with_tests=with_tests)
     kind = f"{stack.name}-tests" if with_tests else stack.name
+    if more is not None:
+        asked, kind = asked + more(asked), f"{stack.name}{_WORKER}"
     alone = b"".join(path.read_bytes() for path in spec.unpacked) if isinstance(spec, ServiceImage) else b""
     made = _made(stack, environment=environment, say=say, check=check)
     # The folder of what was prepared is named after all that it is made of.

@@ -152,14 +152,19 @@ def _image(
     note = None if chosen is None else chosen / f"{stack.name}{'-tests' if with_tests else ''}.json"
     if note is not None and (noted := jsonfile.read(note)) is not None:
         return str(noted["image"])
-    # Not every stack can start from what the others start from.
-    base = environment.get(interpreter.variable(_BASE, stack.name)) or environment.get(_BASE)
+    base = base_of(stack, environment)
     tag, facts = image.prepare(
         engine, stack, base=base, with_tests=with_tests, environment=environment, say=say, check=check
     )
     if note is not None:
         jsonfile.write(note, {"image": tag, "id": facts.id})
     return tag
+
+
+def base_of(stack: StackSpec, environment: Mapping[str, str]) -> str | None:
+    """The image that somebody wants a stack's own to start from, in place of the one in stack.yaml."""
+    # Not every stack can start from what the others start from.
+    return environment.get(interpreter.variable(_BASE, stack.name)) or environment.get(_BASE)
 
 
 def _named(run_id: str, what: str, token: str) -> str:
