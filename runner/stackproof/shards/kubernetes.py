@@ -25,6 +25,8 @@ PROJECT, RESULTS = "/project", "/results"
 MOST_SHARDS = 100_000
 """More indexes than this Kubernetes takes only with further limits."""
 
+USUAL_MINUTES = 30
+
 # A DNS-1123 label has 63 characters; a pod's name goes on with an index of up to 5 digits and 5 random characters.
 _LONGEST = 50
 _LABEL = 63
@@ -73,7 +75,7 @@ class JobOrder:
     environment: Mapping[str, str] = field(default_factory=dict)
     parallelism: int | None = None
     resources: Resources = field(default_factory=Resources)
-    minutes: int = 30
+    minutes: int = USUAL_MINUTES
     retries: int = 2
     needs: tuple[str, ...] = ()
 
