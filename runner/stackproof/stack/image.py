@@ -39,8 +39,9 @@ def prepare(
     """The name of the image that `stack` runs in, built first where the engine has none of these contents, and itself.
 
     base: the image to start from, in place of the one in stack.yaml. with_tests: what the tests need is in it too.
-    more: gets the requirements so far, and gives what a worker needs beside them. say: gets the lines of a build. check: called while waiting, raises to end it. DockerError when a base image is missing,
-    BuildFailedError when a step fails.
+    more: gets the requirements so far, and gives what a worker needs beside them. say: gets the lines of a build.
+    check: called while waiting, raises to end it. DockerError when a base image is missing, BuildFailedError when a
+    step fails.
     """
     spec = stack.docker
     if spec is None:
