@@ -27,6 +27,8 @@ from stackproof.option_table import OPTIONS
 from stackproof.options import BUDGET, RunOptions, Source
 from stackproof.recorder.mode import Mode
 from stackproof.secret_values import is_called_like_one
+from stackproof.shards import timings_words as timings
+from stackproof.shards.choosing import owner
 from stackproof.shards.records import Shard
 from stackproof.suggest import did_you_mean, unknown
 
@@ -76,13 +78,21 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """Everything that a run will do. run_id: 6 hexadecimal digits. run_dir: absolute, below `.stackproof/runs`."""
+    """Everything that a run will do. run_id: 6 hexadecimal digits. run_dir: absolute, below `.stackproof/runs`.
+
+    elsewhere: cells that cannot be divided and are another shard's, each with that.
+    """
 
     run_id: str
     project: Path
     run_dir: Path
     cells: tuple[Cell, ...]
     options: RunOptions
+    elsewhere: tuple[tuple[Cell, Shard], ...] = ()
+
+    def together(self, cell: Cell) -> tuple[str, ...]:
+        """Which tests of a cell stay in one shard: as its suite says, and as was asked for besides."""
+        return tuple(dict.fromkeys((*cell.suite.together, *self.options.together)))
 
 
 def make(
@@ -100,14 +110,27 @@ def make(
             _several(options.setup or suite.default_setup), _several(options.stack_config)
         )
     ]
+    _must_know_times(options, project)
+    # A name given twice is one cell.
+    cells = list({cell.id: cell for cell in cells}.values())
+    owners = {cell.id: owner(cell.whole_id, options.part.total) for cell in cells if options.part and not cell.shard}
     return Plan(
         run_id=run_id,
         project=project,
         run_dir=project.absolute() / RUNS / run_id,
-        # A name given twice is one cell.
-        cells=tuple({cell.id: cell for cell in cells}.values()),
+        cells=tuple(cell for cell in cells if owners.get(cell.id, options.part) == options.part),
         options=options,
+        elsewhere=tuple((cell, owners[cell.id]) for cell in cells if owners.get(cell.id, options.part) != options.part),
     )
+
+
+def _must_know_times(options: RunOptions, project: Path) -> None:
+    """UsageError where times are to be read from what is not there."""
+    if options.shard is None and options.shards is None:
+        return
+    for path in options.timings:
+        if not (project / path).exists():
+            raise timings.missing(path, where=options.origin("timings"))
 
 
 def again(cell: Cell, options: RunOptions, *, complete: bool = False) -> str:
@@ -131,7 +154,23 @@ def command_stem(cell: Cell, options: RunOptions) -> str:
 
 
 _CHOOSES = frozenset(
-    {"file", "subdirs", "pattern", "inference_mode", "collect_only", "strict", "seal", "inject", "coverage", *BUDGET}
+    {
+        "file",
+        "subdirs",
+        "pattern",
+        "shard",
+        "timings",
+        "together",
+        "engine",
+        "shards",
+        "inference_mode",
+        "collect_only",
+        "strict",
+        "seal",
+        "inject",
+        "coverage",
+        *BUDGET,
+    }
 )
 
 
@@ -141,6 +180,8 @@ def _words(cell: Cell, options: RunOptions, *, without: frozenset[str], complete
         # As a number also where the variables of a CI system said which: elsewhere they say something else.
         this["shard"] = str(cell.shard)
         without |= {"engine", "shards"}
+    elif options.shard is not None:
+        without |= {"shard", "timings", "together"}  # all of it, wherever that is
     for option in OPTIONS:
         # What to show is not part of what ran.
         if option.name in without or (option.group is Group.SHOW and option.name != "collect_only"):
@@ -201,7 +242,8 @@ def _cell(
         paths=_paths(suite, options, catalog, project),
         containers=_containers(setup, stack, mode, options=options, catalog=catalog, caller=caller),
         integration_root=catalog.integration_root,
-        shard=options.part,
+        # Only pytest's plugin can divide what was collected.
+        shard=options.part if suite.runner is None else None,
     )
 
 

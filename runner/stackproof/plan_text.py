@@ -12,12 +12,14 @@ import yaml
 from stackproof import __version__
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder.mode import Mode
+from stackproof.shards.records import Shard
 
 
 def lines(plan: Plan) -> Iterator[str]:
     """What will run and where each choice came from, one line of text each."""
     options = plan.options
     yield f"stackproof {__version__} · run {plan.run_id} · {options.inference_mode}"
+    yield from _elsewhere(plan)
     for cell in plan.cells:
         setup_from = options.origin("setup") if options.setup else "the suite's default"
         rows = [
@@ -25,6 +27,8 @@ def lines(plan: Plan) -> Iterator[str]:
             ("setup", cell.setup.name, setup_from),
             ("stack", cell.stack_config, options.origin("stack_config")),
         ]
+        if cell.shard is not None:
+            rows.append(("shard", f"{cell.shard}, {_balanced(plan, cell)}", options.shard_source))
         width = max(len(value) for _, value, _ in rows)
         for word, value, source in rows:
             yield f"  {word}  {value:<{width}}   {source}"
@@ -58,6 +62,7 @@ def facts(plan: Plan) -> dict[str, object]:
         "run_dir": str(plan.run_dir),
         "inference_mode": plan.options.inference_mode,
         "cells": cells(plan),
+        "elsewhere": [{"id": cell.id, "shard": _shard_facts(shard)} for cell, shard in plan.elsewhere],
         "options": options,
     }
 
@@ -92,6 +97,8 @@ def as_gitlab(*plans: Plan) -> str:
 def _cell_facts(cell: Cell, plan: Plan) -> dict[str, object]:
     return {
         "id": cell.id,
+        "whole": cell.whole_id,
+        "shard": None if cell.shard is None else _shard_facts(cell.shard),
         "title": cell.title,
         "suite": cell.suite.name,
         "setup": cell.setup.name,
@@ -102,6 +109,32 @@ def _cell_facts(cell: Cell, plan: Plan) -> dict[str, object]:
         "paths": list(cell.paths),
         "command": again(cell, plan.options, complete=True),
     }
+
+
+def _shard_facts(shard: Shard) -> dict[str, int]:
+    return {"index": shard.index, "total": shard.total}
+
+
+def _elsewhere(plan: Plan) -> Iterator[str]:
+    """Cells that are not here although they were asked for, and those that are here whole."""
+    part = plan.options.part
+    for cell, shard in plan.elsewhere:
+        yield f"  left   {cell.title}: {_runner(cell)} cannot be divided, it is shard {shard}'s"
+    for cell in plan.cells:
+        if part is not None and cell.shard is None:
+            yield f"  whole  {cell.title}: {_runner(cell)} cannot be divided, all of it is shard {part}'s"
+
+
+def _runner(cell: Cell) -> str:
+    return "a suite" if cell.suite.runner is None else f"a suite of {cell.suite.runner.name}"
+
+
+def _balanced(plan: Plan, cell: Cell) -> str:
+    """`balanced by ci/timings.json, module and fixture:store together`."""
+    paths = plan.options.timings
+    by = f"balanced by {', '.join(paths)}" if paths else "equal by number of tests"
+    ways = plan.together(cell)
+    return f"{by}, {' and '.join(ways)} together" if ways else by
 
 
 def _suite_from(plan: Plan) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stackproof.faults.claim import ClaimUnderTest
     from stackproof.plugin.session import PluginSession
 
+T = TypeVar("T")
 _SESSION: pytest.StashKey[PluginSession] = pytest.StashKey()
 _SUITES = Path("tests") / "suites.yaml"
 
@@ -92,6 +93,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     root = config.rootpath / _integration_root(config)
     if any(_overlap(Path(config.invocation_params.dir, arg.partition("::")[0]), root) for arg in config.args):
         _begin(config, workers=str(config.option.numprocesses))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a shard, keep its part of what is left when everybody else has picked theirs."""
+    if not _in_run():
+        return
+    from stackproof.plugin import sharding
+
+    _or_end(lambda: sharding.divide(config, items, Path(os.environ["STACKPROOF_RUN_DIR"])))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -170,19 +181,25 @@ def _list(session: pytest.Session) -> None:
 
 
 def _begin(config: pytest.Config, *, workers: str | None = None) -> None:
-    from stackproof.errors import StackproofError, refused_by_system
     from stackproof.plugin.session import PluginSession
 
+    session = _or_end(lambda: PluginSession.open(config, workers=workers))
+    config.stash[_SESSION] = session
+    session.register()
+
+
+def _or_end(make: Callable[[], T]) -> T:
+    """What `make` gives; an expected error of it is said, and ends pytest with its code."""
+    from stackproof.errors import StackproofError, refused_by_system
+
     try:
-        session = PluginSession.open(config, workers=workers)
+        return make()
     except (StackproofError, OSError) as error:
         told = refused_by_system(error) if isinstance(error, OSError) else error
         if told is None:
             raise
         hint = f"\n  {told.hint}" if told.hint else ""
         pytest.exit(f"stackproof: {told.message}{hint}", returncode=int(told.exit_code))
-    config.stash[_SESSION] = session
-    session.register()
 
 
 def _in_run() -> bool:

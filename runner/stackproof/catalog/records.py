@@ -302,7 +302,10 @@ class ServiceSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuiteSpec:
-    """A named set of tests. roots: directories, files or node ids, relative to the project. runner: None for pytest."""
+    """A named set of tests. roots: directories, files or node ids, relative to the project. runner: None for pytest.
+
+    together: which of its tests stay in one shard, as `--together`.
+    """
 
     name: str
     description: str
@@ -310,6 +313,7 @@ class SuiteSpec:
     default_setup: str
     rules: tuple[Mapping[str, object], ...] = ()
     runner: RunnerSpec | None = None
+    together: tuple[str, ...] = ()
     source: Path
 
 

@@ -9,6 +9,8 @@ from stackproof.catalog.names import check_name
 from stackproof.catalog.records import SuiteSpec
 from stackproof.catalog.runners import runner
 from stackproof.catalog.yaml_source import Section, read
+from stackproof.errors import UsageError
+from stackproof.shards import asked
 
 DEFAULT_ROOT = "tests/integration"
 
@@ -32,8 +34,17 @@ def load_suites(path: Path, *, shown: str) -> Suites:
     return Suites(root=(file.text("root") or DEFAULT_ROOT).rstrip("/"), suites=suites)
 
 
+def _together(section: Section) -> tuple[str, ...]:
+    ways = section.texts("together")
+    try:
+        asked.check_together(ways, where=f"{section.what}, 'together'")
+    except UsageError as error:
+        section.fail(error.message, key="together", hint=error.hint)
+    return ways
+
+
 def _suite(name: str, section: Section, source: Path) -> SuiteSpec:
-    section.only("description", "roots", "default_setup", "rules", "runner")
+    section.only("description", "roots", "default_setup", "rules", "runner", "together")
     roots = section.texts("roots")
     if not roots:
         section.fail(f"{section.what} lacks 'roots'", key="roots")
@@ -43,6 +54,7 @@ def _suite(name: str, section: Section, source: Path) -> SuiteSpec:
         roots=roots,
         default_setup=section.required_text("default_setup"),
         rules=section.rules(),
+        together=_together(section),
         # The file lies in tests/ of its project.
         runner=runner(section, source.parent.parent),
         source=source,

@@ -43,6 +43,8 @@ def write_result(
         "kind": "cell",
         "cell": {
             "id": cell.id,
+            "whole": cell.whole_id,
+            "shard": None if cell.shard is None else {"index": cell.shard.index, "total": cell.shard.total},
             "suite": cell.suite.name,
             "setup": cell.setup.name,
             "stack": cell.stack.name,

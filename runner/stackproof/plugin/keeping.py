@@ -19,6 +19,7 @@ from stackproof.recorder.brain import Brain
 from stackproof.recorder.inject.fault import INJECTED
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
+from stackproof.shards import elsewhere as elsewhere_of_shards
 
 # A server learns that a stream was closed, and does what it put off until its answer was out, after the test has ended.
 _IN_FLIGHT = 5.0
@@ -259,21 +260,48 @@ def _add(kept: Kept, counts: tuple[int, int]) -> None:
     kept.removed += counts[1]
 
 
-def unused(brain: Brain, passed: Mapping[str, bool]) -> list[str]:
+def unused(brain: Brain, passed: Mapping[str, bool], others: Collection[str] = ()) -> list[str]:
     """Recordings of passed tests, and of shared scopes that were set up, which nobody asked for in this run.
 
-    A test into which a fault was put goes on in another way than when it was recorded: it need not ask for all. A
-    recording that says which stack made it is that stack's to use: another may ask for the same in other words.
+    others: where tests of other shards lie; of scopes that are theirs too `undecided` tells.
+    """
+    names, shared = _names(brain, passed)
+    return _unused(brain, [*names, *(name for name in shared if not elsewhere_of_shards.has(name, others))])
+
+
+def undecided(brain: Brain, others: Collection[str]) -> list[str]:
+    """Recordings of shared scopes that nobody asked for here, and tests of other shards may ask for."""
+    if not others:
+        return []
+    _, shared = _names(brain, {})
+    return _unused(brain, [name for name in shared if elsewhere_of_shards.has(name, others)])
+
+
+def _names(brain: Brain, passed: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """Scopes whose recordings are to be used: of tests, and of wider fixtures.
+
+    A test into which a fault was put goes on in another way than when it was recorded: it need not ask for all.
+    """
+    entries, _ = brain.ledger.read(SHARED_JOURNAL)
+    calls, _ = brain.ledger.read("calls")
+    faulty = {str(call.get("scope")) for call in calls if call.get("kind") == INJECTED}
+    failed = _failed_shared(entries)
+    shared = sorted({str(entry["scope"]) for entry in entries})
+    return (
+        [nodeid for nodeid, ok in passed.items() if ok and nodeid not in faulty],
+        [name for name in shared if not _is_among(name, failed)],
+    )
+
+
+def _unused(brain: Brain, names: Iterable[str]) -> list[str]:
+    """Of the recordings of these scopes those that nobody asked for.
+
+    A recording that says which stack made it is that stack's to use: another may ask for the same in other words.
     """
     if brain.settings.mode is not Mode.REPLAY:
         return []
     calls, _ = brain.ledger.read("calls")
     used = {Path(str(call["file"])).name for call in calls if call.get("file")}
-    entries, _ = brain.ledger.read(SHARED_JOURNAL)
-    faulty = {str(call.get("scope")) for call in calls if call.get("kind") == INJECTED}
-    names = [nodeid for nodeid, ok in passed.items() if ok and nodeid not in faulty]
-    failed = _failed_shared(entries)
-    names += [name for name in {str(entry["scope"]) for entry in entries} if not _is_among(name, failed)]
     digests = {Scope(name=name).digest[:12] for name in names}
     stack = brain.settings.provenance.get("stack")
     left = []

@@ -155,13 +155,17 @@ def shared_scopes_used(item: pytest.Item, also: Iterable[str]) -> set[str]:
     info = getattr(item, "_fixtureinfo", None)
     asked_for = getattr(getattr(item, "_request", None), "_fixture_defs", {})
     definitions = [*getattr(info, "name2fixturedefs", {}).values(), list(asked_for.values())]
-    callspec = getattr(item, "callspec", None)
     found = set(also)
     for definition in (one for several in definitions for one in several):
-        if definition.scope == "function":
-            continue
-        name, argname = _name_of(definition), definition.argname
-        if definition.params is not None and callspec is not None and argname in callspec.params:
-            name = _with_param(name, callspec.params[argname], callspec.indices[argname])
-        found.add(name)
+        if definition.scope != "function":
+            found.add(shared_scope_of(item, definition))
     return found
+
+
+def shared_scope_of(item: pytest.Item, definition: pytest.FixtureDef[Any]) -> str:
+    """The name of the scope of a fixture, with the parameter that this test has for it where that is known."""
+    name, argname = _name_of(definition), definition.argname
+    callspec = getattr(item, "callspec", None)
+    if definition.params is None or callspec is None or argname not in callspec.params:
+        return name
+    return _with_param(name, callspec.params[argname], callspec.indices[argname])

@@ -23,6 +23,7 @@ from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
 from stackproof.plugin.stack_key import STACK_KEY
 from stackproof.recorder import debug, elsewhere, install, scope
 from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
+from stackproof.shards import elsewhere as elsewhere_of_shards
 from stackproof.stack import start
 from stackproof.stack.handle import StackHandle
 
@@ -159,10 +160,11 @@ class PluginSession:
         keeping.promote_shared(
             self._brain, kept, any_passed=any(passed.values()), interrupted=interrupted, stack_lives=True
         )
-        unused = keeping.unused(self._brain, passed)
+        others = elsewhere_of_shards.read(self._opened.cell_dir)
+        unused, undecided = keeping.unused(self._brain, passed, others), keeping.undecided(self._brain, others)
         if any(passed.values()) and self._ends_the_stack:
             self._last_of_all = functools.partial(self._keep_rest, interrupted=interrupted, unused=unused)
-        facts = tally.count(self._brain, kept, unused)
+        facts = tally.count(self._brain, kept, unused, undecided)
         self._journal.write("calls", **facts)
         self.summary = [*tally.missed(self._journal.missed), *tally.lines(facts, self._brain.settings.mode)]
         untold = self._keeper.untold(kept.misses_told)

@@ -39,8 +39,11 @@ def unseen(calls: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
-    """The facts of the `calls` event: counts by kind, distinct files and their bytes, what was left over."""
+def count(brain: Brain, kept: Kept, unused_files: list[str], undecided: Sequence[str] = ()) -> dict[str, Any]:
+    """The facts of the `calls` event: counts by kind, distinct files and their bytes, what was left over.
+
+    undecided: recordings of fixtures that were not used here, and may be in another shard.
+    """
     calls, _ = brain.ledger.read("calls")
     kinds = Counter(str(call.get("kind")) for call in calls)
     files = {str(call["file"]) for call in calls if call.get("file") and call.get("kind") == "replayed"}
@@ -60,6 +63,11 @@ def count(brain: Brain, kept: Kept, unused_files: list[str]) -> dict[str, Any]:
         "not_promoted": kept.not_promoted,
         "in_flight": kept.still_in_flight,
         "unused_files": unused_files,
+        **(
+            {"undecided_files": [os.path.relpath(file, brain.settings.recordings) for file in undecided]}
+            if undecided
+            else {}
+        ),
         "unseen_hosts": list(dict.fromkeys(host for host, _ in unseen(calls))),
         "unseen": [{"host": host, "test": test} for host, test in unseen(calls)],
         "dropped": sorted({str(call.get("reason")) for call in calls if call.get("kind") == "dropped"}),
@@ -94,4 +102,6 @@ def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
         told.append(f"late: {facts['late']} provider calls came after their test had ended")
     told += calls_told.past(facts, mode)
     told += [f"unused: {os.path.relpath(file)}" for file in facts["unused_files"]]
+    if undecided := facts.get("undecided_files"):
+        told.append(f"not used here: {len(undecided)} recordings of fixtures that tests of other shards have too")
     return told

@@ -21,12 +21,13 @@ from stackproof.live import scrub
 from stackproof.measure import begin, package
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder import budget, debug
-from stackproof.run import cell_file, cell_log, drifted, made_first, namespace, run_folder, suite
+from stackproof.run import cell_file, cell_log, dividing, drifted, made_first, namespace, run_folder, suite
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.judge import CellFacts, Judgement, judge
 from stackproof.run.progress import Progress, Tail
 from stackproof.run.screen import Screen
 from stackproof.run.told_by_child import Handed
+from stackproof.shards import left
 from stackproof.stack import interpreter, lifetime, start
 from stackproof.stack.process import last_lines, tail
 
@@ -92,6 +93,8 @@ class CellRun:
         began = time.monotonic()
         self._dir.mkdir(parents=True, exist_ok=True)
         try:
+            for problem in dividing.prepare(self._dir, self._plan, self._cell):
+                self._screen.line(f"times: {problem}")
             with self._screen.preparing(self._cell):
                 order = self._order()
             yield from self._await(cell_file.write(self._dir, order))
@@ -154,7 +157,7 @@ class CellRun:
             cell_id=self._cell.id,
             project=self._plan.project.absolute(),
             orchestrator=os.getpid(),
-            options=self._plan.options,
+            options=dividing.options(self._plan, self._cell),
             python=python,
         )
 
@@ -249,6 +252,8 @@ class CellRun:
             budget=jsonfile.read(self._dir / budget.FACTS),
             collect_only=self._plan.options.collect_only or not self._plan.options.tests,
             runner="pytest" if self._cell.suite.runner is None else self._cell.suite.runner.name,
+            shard=self._cell.shard,
+            divided=None if self._cell.shard is None else left.read(self._dir),
         )
 
     def _judge(self) -> Judgement:
@@ -273,6 +278,8 @@ class CellRun:
             if judgement.exit_code is not ExitCode.PASS:
                 self._screen.conclusion(self._cell, judgement, seconds, again(self._cell, options))
             return
+        for line in dividing.lines(self._dir):
+            self._screen.line(line)
         self._screen.end(self._cell, self._progress)
         bad = [entry for entry in facts.log.tests.values() if entry.outcome.bad]
         self._screen.failures(bad, facts.misses, self._dir / facts.tests_log)

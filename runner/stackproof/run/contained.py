@@ -18,6 +18,7 @@ from stackproof.measure import begin
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
 from stackproof.run import cell_file, namespace, suite, way
+from stackproof.shards import order as shard_order
 from stackproof.stack import beside, contained_tests, luggage, place, shared_container, stack_container
 from stackproof.stack.contained_tests import ContainedTests, TestsInside
 from stackproof.stack.forwarder import forwarding
@@ -170,13 +171,18 @@ def _library(order: Order, built: Environment, where: Place) -> ContainedTests:
             variables=order.measuring.into(container_environment.inside(cell, options, built), TESTS),
             project=order.project,
             cell_dir=order.cell_dir,
-            files=(order.cell_dir / cell_file.NAME,),
+            files=_files(order.cell_dir),
             recordings=_recordings(order),
             records=cell.inference_mode.records,
             shown=suite.talks(options),
         ),
         say=order.say,
     )
+
+
+def _files(cell_dir: Path) -> tuple[Path, ...]:
+    """What pytest's plugin is told."""
+    return tuple(path for name in (cell_file.NAME, shard_order.NAME) if (path := cell_dir / name).is_file())
 
 
 def _recordings(order: Order) -> Folder:

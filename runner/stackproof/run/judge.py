@@ -11,6 +11,8 @@ from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Counts, Outcome
 from stackproof.evidence.testlog import TestEntry, TestLog
+from stackproof.shards.left import ShardFacts
+from stackproof.shards.records import Shard
 from stackproof.stack.process import describe_exit
 
 
@@ -20,7 +22,8 @@ class CellFacts:
 
     misses: lines of `misses.jsonl`. budget: `budget.json`, None where no call went out. strict: recordings that nobody
     used fail the cell, and hosts that were contacted past the recorder. runner: who ran the tests, whose exit code is
-    told in pytest's numbers.
+    told in pytest's numbers. shard: the part of the tests that this cell is, None for all. divided: what it says of
+    itself, None where it says nothing.
     """
 
     outcome: Mapping[str, Any] | None
@@ -31,6 +34,8 @@ class CellFacts:
     strict: bool = False
     collect_only: bool = False
     runner: str = "pytest"
+    shard: Shard | None = None
+    divided: ShardFacts | None = None
 
     @property
     def tests_log(self) -> str:
@@ -81,7 +86,39 @@ def _judge(facts: CellFacts) -> Judgement:
     pytest_code = outcome.get("exit_code")
     if not isinstance(pytest_code, int):
         return Judgement(exit_code=ExitCode.INTERNAL, reason=f"{facts.runner} was never run", log="cell.log")
-    return _died(pytest_code, facts) or _used_up(pytest_code, facts) or _pytest(pytest_code, facts)
+    return (
+        _died(pytest_code, facts)
+        or _used_up(pytest_code, facts)
+        or _as_part(pytest_code, facts)
+        or _pytest(pytest_code, facts)
+    )
+
+
+def _as_part(code: int, facts: CellFacts) -> Judgement | None:
+    """What is no failure of a shard, and would be one of a whole cell; None where it makes no difference."""
+    if facts.shard is None or code not in (0, _NO_TESTS):
+        return None
+    part = facts.divided
+    if part is None or part.shard != facts.shard:
+        return Judgement(
+            exit_code=ExitCode.NOT_PROVEN,
+            reason=f"the tests were not divided: nothing says which of them are shard {facts.shard}",
+            hint="is a plugin of pytest blocked (-p no:stackproof), or shard.json removed?",
+            log=facts.tests_log,
+        )
+    if not part.tests:
+        return None
+    if code == _NO_TESTS and not part.own and not facts.counts.total:
+        return Judgement(
+            exit_code=ExitCode.PASS, reason=f"no test is left for shard {part.shard}: there are {part.tests} in all"
+        )
+    counts = facts.counts
+    no_body = code == 0 and 0 < counts.total == counts.skipped + counts.xfailed == part.own
+    if no_body and not facts.misses:
+        return _untidy(facts) or Judgement(
+            exit_code=ExitCode.PASS, reason=f"no test of shard {part.shard} passed: {counts.words()}"
+        )
+    return None
 
 
 def _used_up(code: int, facts: CellFacts) -> Judgement | None:

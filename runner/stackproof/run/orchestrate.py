@@ -27,6 +27,7 @@ from stackproof.run.interrupts import Interrupts
 from stackproof.run.judge import worst
 from stackproof.run.screen import Screen
 from stackproof.run.steps import Steps
+from stackproof.shards import left
 from stackproof.stack import handover
 
 __all__ = ["CellOutcome", "RunOutcome", "execute"]
@@ -57,6 +58,8 @@ class RunOutcome:
                 {
                     "id": outcome.cell.id,
                     "title": outcome.cell.title,
+                    "whole": outcome.cell.whole_id,
+                    "shard": jsonfile.read(outcome.cell_dir / left.NAME),
                     "exit_code": int(outcome.exit_code),
                     "summary": outcome.summary,
                     "hint": outcome.hint,
@@ -116,6 +119,7 @@ def execute(
             screen.line(line)
         run_folder.prune(plan.run_dir.parent)
         jsonfile.write(plan.run_dir / "plan.json", plan_text.facts(plan))
+        _say_elsewhere(plan, screen)
         with Interrupts() as interrupts:
             try:
                 for cell in plan.cells:
@@ -150,6 +154,12 @@ def execute(
     if plan.options.json:
         Screen(out, live=False).line(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     return result
+
+
+def _say_elsewhere(plan: Plan, screen: Screen) -> None:
+    """Where nothing runs at all, nobody is to wonder why."""
+    for cell, shard in plan.elsewhere if not plan.cells else ():
+        screen.line(f"PASS  nothing is left for shard {plan.options.shard}: {cell.title} is shard {shard}'s")
 
 
 def _report(cell_dir: Path) -> junit.Report:

@@ -1,0 +1,78 @@
+"""Times of tests from what runs leave behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from stackproof.evidence import jsonfile, testlog
+from stackproof.evidence.testlog import TestLog
+from stackproof.shards.timings_table import CellKey, Gathered
+
+_RESULT, _TESTS = "result.json", "tests.jsonl"
+
+
+def gather(folder: Path, into: Gathered) -> bool:
+    """Take in every cell below `folder`; whether there was any."""
+    found = False
+    for cell_dir in _cells(folder):
+        found = True
+        result = jsonfile.read(cell_dir / _RESULT)
+        cell = {} if result is None else jsonfile.table(result, "cell")
+        if result is None or (key := _key(cell)) is None:
+            into.problems.append(f"{cell_dir / _RESULT}: it is damaged or was written by another version")
+            continue
+        log = testlog.read(cell_dir / _TESTS)
+        if log.damaged:
+            into.problems.append(f"{cell_dir / _TESTS}: {log.damaged} lines are damaged, from {log.damaged_at} on")
+        _take(log, key, into)
+        if (start := _start(result, log, cell_dir)) is not None:
+            into.start(key, start)
+    return found
+
+
+def _cells(folder: Path) -> Iterator[Path]:
+    for base, folders, names in os.walk(folder):
+        folders.sort()
+        if _RESULT in names and _TESTS in names:
+            folders.clear()  # what a cell's own folder holds is no other cell
+            yield Path(base)
+
+
+def _key(cell: Mapping[str, Any]) -> CellKey | None:
+    suite, setup = jsonfile.text(cell, "suite"), jsonfile.text(cell, "setup")
+    stack, mode = jsonfile.text(cell, "stack"), jsonfile.text(cell, "mode")
+    if suite is None or setup is None or stack is None or mode is None:
+        return None
+    return CellKey(suite=suite, setup=setup, stack=f"{mode}:{stack}")
+
+
+def _take(log: TestLog, key: CellKey, into: Gathered) -> None:
+    for nodeid, row in testlog.Entries.of(log.tests).rows.items():
+        if not isinstance(row, testlog.TestEntry):
+            into.test(key, nodeid, row)
+        elif row.seconds is not None and not row.outcome.bad:
+            # One that failed may have ended too soon, or waited for nothing.
+            into.test(key, nodeid, row.seconds)
+
+
+def _start(result: Mapping[str, Any], log: TestLog, cell_dir: Path) -> float | None:
+    """What a cell took beside its tests; None where that cannot be said."""
+    order = jsonfile.table(jsonfile.read(cell_dir / "cell.json") or {}, "options")
+    if result.get("exit_code") not in (0, 1) or order.get("workers") is not None:
+        return None
+    began, ended = _moment(result, "started"), _moment(result, "stopped")
+    if began is None or ended is None:
+        return None
+    tests = sum(entry.seconds or 0.0 for entry in log.tests.values())
+    return max(0.0, (ended - began).total_seconds() - tests)
+
+
+def _moment(result: Mapping[str, Any], name: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(jsonfile.text(result, name) or "")
+    except ValueError:
+        return None
