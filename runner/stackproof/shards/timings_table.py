@@ -55,10 +55,10 @@ class Gathered:
             self._rows.setdefault(name, []).append(seconds)
 
     def cells(self) -> dict[CellKey, CellTimes]:
-        """The median of each."""
+        """The median of each, of cells of which a test has a time."""
         return {
-            key: CellTimes(tests=_medians(self._tests.get(key, {})), start=_median(self._starts.get(key, ())))
-            for key in sorted({*self._tests, *self._starts})
+            key: CellTimes(tests=_medians(tests), start=_median(self._starts.get(key, ())))
+            for key, tests in sorted(self._tests.items())
         }
 
     def row_seconds(self) -> dict[str, float]:
