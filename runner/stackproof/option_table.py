@@ -120,7 +120,7 @@ OPTIONS: tuple[Option, ...] = (
         group=Group.SHARDS,
         metavar="N",
         anywhere=False,
-        help="In how many shards --engine swarm runs each cell.",
+        help="In how many shards --engine swarm runs each cell, or --dry-run --format plans it for a CI system.",
     ),
     Option(
         name="inference_mode",

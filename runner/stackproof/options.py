@@ -129,6 +129,13 @@ class RunOptions:
         return None if self.shard is None else Shard.parse(self.shard, where="--shard")
 
     @property
+    def parts(self) -> tuple[Shard | None, ...]:
+        """What each cell is planned as: whole, one shard of it, or all of them for the jobs of a CI system."""
+        if self.shards is None or self.engine != "local":
+            return (self.part,)
+        return tuple(Shard(index=index + 1, total=self.shards) for index in range(self.shards))
+
+    @property
     def mode(self) -> Mode:
         """`inference_mode` as the recorder knows it."""
         return Mode.parse(self.inference_mode)
@@ -325,10 +332,11 @@ def _check_shards(options: RunOptions) -> None:
             raise UsageError(
                 f"--shard is one part of a run, and {other} is about all of them", hint=f"leave out --shard or {other}"
             )
-    if options.shards is not None and not swarm:
+    planned = options.dry_run and options.format != "text"
+    if options.shards is not None and not swarm and not planned:
         raise UsageError(
-            "--shards: only --engine swarm runs all shards of a run",
-            hint=f"add --engine swarm, or run one part here: --shard 1/{options.shards}",
+            "--shards: only --engine swarm runs all shards of a run, and --dry-run --format plans them for a CI system",
+            hint=f"add one of these, or run one part here: --shard 1/{options.shards}",
         )
     if swarm and options.shards is None:
         raise UsageError(

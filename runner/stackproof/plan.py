@@ -104,11 +104,12 @@ def make(
     is. UsageError when a name is unknown, a stack has not the mode, or no such tests exist.
     """
     cells = [
-        _cell(suite, setup, stack, options=options, catalog=catalog, project=project, caller=caller or {})
+        _cell(suite, setup, stack, part, options=options, catalog=catalog, project=project, caller=caller or {})
         for suite in (catalog.suite(name, where=options.origin("suite")) for name in _several(options.suite))
         for setup, stack in itertools.product(
             _several(options.setup or suite.default_setup), _several(options.stack_config)
         )
+        for part in options.parts
     ]
     _must_know_times(options, project)
     # A name given twice is one cell.
@@ -221,6 +222,7 @@ def _cell(
     suite: SuiteSpec,
     setup_name: str,
     stack_config: str,
+    part: Shard | None,
     *,
     options: RunOptions,
     catalog: Catalog,
@@ -243,7 +245,7 @@ def _cell(
         containers=_containers(setup, stack, mode, options=options, catalog=catalog, caller=caller),
         integration_root=catalog.integration_root,
         # Only pytest's plugin can divide what was collected.
-        shard=options.part if suite.runner is None else None,
+        shard=part if suite.runner is None else None,
     )
 
 

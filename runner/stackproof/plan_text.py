@@ -39,6 +39,8 @@ def lines(plan: Plan) -> Iterator[str]:
             yield f"  calls  go to {cell.service.server}, started for this run{inside}"
         if cell.inference_mode is not Mode.LIVE:
             yield f"  {_direction(cell.inference_mode)}  {_recordings(plan, cell)}"
+        if options.engine != "local":
+            yield f"  engine {options.engine}, in {options.shards} shards   {options.origin('engine')}, --shards"
         if options.mode.calls_out and options.budget:
             yield f"  budget {_budget(plan)}"
         if options.inject:
