@@ -35,7 +35,7 @@ _SIGNALS = (ExitCode.SIGINT, ExitCode.SIGTERM)
 class Parts:
     """rules: what the checks ask for; None where there is neither a policy nor a check. plans: one for each suite and
     setup, all of them into the folder of `run_id`. kind: what `plan.json` calls the whole. at_once: cells that may run
-    side by side, where none of them records; checks never do.
+    side by side, where none of them records; checks never do. facts: what else `plan.json` says of the whole.
     """
 
     project: Path
@@ -45,6 +45,7 @@ class Parts:
     checks: tuple[Check, ...]
     kind: str
     at_once: int = 1
+    facts: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def run_dir(self) -> Path:
@@ -179,7 +180,7 @@ def _may_share(plan: Plan) -> bool:
 
 
 def _write_plan(parts: Parts, cells: Sequence[object]) -> None:
-    content = {"schema": 1, "kind": parts.kind, "run_id": parts.run_id, "cells": cells}
+    content = {"schema": 1, "kind": parts.kind, "run_id": parts.run_id, **parts.facts, "cells": cells}
     jsonfile.write(parts.run_dir / "plan.json", content)
 
 

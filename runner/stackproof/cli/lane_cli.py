@@ -1,4 +1,4 @@
-"""The commands `stackproof lane …` and `stackproof plan --lane`, as click objects that the command line registers."""
+"""The commands `stackproof lane …`, as click objects that the command line registers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import click
 
 from stackproof import console
 from stackproof.cli.cli_words import CommandGroup
-from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
 from stackproof.lanes import ci, covered, read, shown
 from stackproof.lanes.records import Lane, Matrix, Trigger
@@ -20,8 +19,9 @@ from stackproof.verdict import policy
 
 if TYPE_CHECKING:
     from stackproof.catalog.records import Catalog
+    from stackproof.lanes.sharding import Share
 
-_FORMATS = click.Choice(["text", "json", "github-matrix", "gitlab"])
+FORMATS = ("text", "json", "github-matrix", "gitlab")
 _TRIGGERS = click.Choice([trigger.value for trigger in Trigger])
 
 
@@ -51,7 +51,7 @@ def lane() -> None:
 @click.option(
     "--format",
     "form",
-    type=_FORMATS,
+    type=click.Choice(FORMATS),
     default="text",
     help="A table, one JSON object, one line for a matrix of GitHub Actions, or a child pipeline for GitLab.",
 )
@@ -99,7 +99,7 @@ def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], fo
 @click.pass_obj
 def show(around: Surroundings, name: str, as_json: bool) -> int:
     """Show one lane in full: its cells and checks, secrets and variables by name, and how to run it here."""
-    found = _lane(around, name)
+    found = lane_of(around, name)
     if as_json:
         console.out(shown.as_json([found]))
         return ExitCode.PASS
@@ -118,24 +118,44 @@ def show(around: Surroundings, name: str, as_json: bool) -> int:
     metavar="N",
     help="Cells that run side by side, unless they record (default: as the lane says, else 1).",
 )
+@click.option(
+    "--shard", metavar="I/N|auto", help="Only the I-th of N parts; auto: as the variables of the CI system say."
+)
+@click.option(
+    "--timings",
+    metavar="PATH",
+    multiple=True,
+    help="With --shard: how long tests took before, as of stackproof plan. The same for all shards. May be repeated.",
+)
 @click.pass_obj
-def run(around: Surroundings, name: str, as_json: bool, at_once: int | None) -> int:
+def run(
+    around: Surroundings,
+    name: str,
+    *,
+    as_json: bool,
+    at_once: int | None,
+    shard: str | None,
+    timings: tuple[str, ...],
+) -> int:
     """Run one lane here: everything of it into one run folder, with the evidence that the verdict takes from it.
 
-    The exit code is the worst one of what it ran. `stackproof verdict RUN…` weighs the folders of several lanes as one.
+    With --shard: the part of it that `stackproof plan --lane NAME --shards N` shows. The exit code is the worst one of
+    what it ran. `stackproof verdict RUN…` weighs the folders of several lanes, and of all shards, as one.
     """
     from stackproof.lanes import run as lanes_run  # noqa: PLC0415 - checks and stacks, which listing does without
 
-    found = _lane(around, name)
+    found = lane_of(around, name)
+    share, words = _share(around, found, shard, timings)
     return lanes_run.run(
         lanes_run.Asked(
-            lane=found,
+            lane=found if share is None else share.lane,
             project=around.project,
             environ=around.environ,
             today=datetime.now(UTC).date(),
-            again=f"{again(around.project)} {name}",
+            again=" ".join([again(around.project), name, *words]),
             as_json=as_json,
             at_once=at_once,
+            share=share,
         )
     )
 
@@ -158,34 +178,22 @@ def check(around: Surroundings, triggers: tuple[str, ...]) -> int:
     return ends
 
 
-@click.command("plan")
-@click.option("--lane", "name", required=True, metavar="NAME", help="The lane whose cells are planned.")
-@click.option("--format", "form", type=_FORMATS, default="text", help="How it is printed, as of run --dry-run.")
-@click.pass_obj
-def plan(around: Surroundings, name: str, form: str) -> int:
-    """Show the cells of a lane as they would run, and run nothing.
+def _share(
+    around: Surroundings, found: Lane, shard: str | None, timings: tuple[str, ...]
+) -> tuple[Share | None, tuple[str, ...]]:
+    """What this job has of the lane, None for all of it, and the words that say so again."""
+    from stackproof.cli.lane_plan_cli import plan_of  # noqa: PLC0415
+    from stackproof.shards import asked  # noqa: PLC0415
 
-    `stackproof run --dry-run` does the same for a command line.
-    """
-    from stackproof import plan_text  # noqa: PLC0415
-    from stackproof.lanes import run as lanes_run  # noqa: PLC0415
-    from stackproof.run.rundir import new_run_id  # noqa: PLC0415
-
-    found = _lane(around, name)
-    variables = lanes_run.variables(found, around.environ)
-    plans = lanes_run.plans(found, around.project, new_run_id(around.project), variables)
-    match form:
-        case "json":
-            checks = [check.value for check in found.checks]
-            print_json({"schema": 1, "lane": name, "checks": checks, "cells": plan_text.cells(*plans)})
-        case "github-matrix":
-            console.out(plan_text.as_github_matrix(*plans))
-        case "gitlab":
-            console.out(plan_text.as_gitlab(*plans).rstrip())
-        case _:
-            for line in shown.planned(found, plan_text.cells(*plans)):
-                console.out(line)
-    return ExitCode.PASS
+    if shard is None:
+        if timings:
+            raise UsageError("--timings says how shards are balanced, and there is none", hint="add --shard I/N")
+        return None, ()
+    this, _ = asked.shard(shard, around.environ)
+    if this.total == 1:
+        return None, ()
+    planned = plan_of(around, found, this.total, timings)
+    return planned.share(this), ("--shard", str(this), *planned.words)
 
 
 def again(project: Path) -> str:
@@ -197,7 +205,8 @@ def _matrix(around: Surroundings) -> Matrix:
     return read.load(around.project, known=around.catalog())
 
 
-def _lane(around: Surroundings, name: str) -> Lane:
+def lane_of(around: Surroundings, name: str) -> Lane:
+    """The lane of that name; UsageError with the nearest name."""
     lanes = _matrix(around).lanes
     if name not in lanes:
         raise unknown("lane", name, lanes)

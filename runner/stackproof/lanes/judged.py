@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 
 from stackproof.evidence.read import Evidence
 from stackproof.evidence.recordings import RecordingFacts
+from stackproof.lanes import in_parts
 from stackproof.lanes.records import Check, Lane
+from stackproof.shards.records import Shard
 from stackproof.verdict.decide import decide
 from stackproof.verdict.policy_records import Policy
 from stackproof.verdict.records import Rule, Verdict
@@ -41,13 +44,26 @@ def asks(lane: Lane, rules: Policy) -> Policy:
 
 
 def judge(
-    lane: Lane, rules: Policy, evidence: Evidence, project: Path, *, environ: Mapping[str, str], today: date, again: str
+    lane: Lane,
+    rules: Policy,
+    evidence: Evidence,
+    project: Path,
+    *,
+    environ: Mapping[str, str],
+    today: date,
+    again: str,
+    parts: Mapping[str, Shard] = MappingProxyType({}),
 ) -> Verdict:
-    """The verdict over what the lane has to show, and nothing else. again: the command that runs the lane."""
+    """The verdict over what the lane has to show, and nothing else. again: the command that runs the lane.
+
+    parts: cells that ran in part, by their ids. Their evidence is under the name of their folder.
+    """
     narrow = asks(lane, rules)
+    evidence = in_parts.as_wholes(evidence, parts)
     if Check.RECORDINGS not in lane.checks:
         evidence = replace(evidence, recordings=RecordingFacts())
-    verdict = decide(narrow, evidence, current(project, narrow, environ=environ, today=today))
+    now = in_parts.narrowed(current(project, narrow, environ=environ, today=today), evidence, parts)
+    verdict = decide(narrow, evidence, now)
     told = [_of_lane(rule, lane, again) for rule in verdict.rules if not _elsewhere(rule, lane)]
     return replace(verdict, rules=tuple(told))
 

@@ -22,7 +22,7 @@ VERSION = 1
 KEYS = (
     "description", "triggers", "cells", "checks", "smoke", "record", "secrets", "variables", "env", "environment",
     "label", "schedule", "needs", "timeout",
-    "cells_at_once",
+    "cells_at_once", "shards",
 )  # fmt: skip
 # As part of artifact names, of job ids and of folders.
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -86,6 +86,7 @@ def _lane(name: str, section: Section, things: Catalog, rules: Policy | None, li
         python=_python(section, needs),
         timeout=section.integer("timeout", minimum=1) or 30,
         cells_at_once=section.integer("cells_at_once", minimum=1) or 1,
+        shards=section.integer("shards", minimum=1) or 1,
         line=line,
     )
 

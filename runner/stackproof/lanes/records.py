@@ -72,8 +72,8 @@ class Lane:
     secrets: names of variables whose values the CI system keeps; variables: others that it has to hand over; env: fixed
     values, which the caller's environment wins over. environment: GitHub's and GitLab's name for the place that guards
     the secrets. label: of a pull request, without which the lane does not run for one. schedule: five fields of cron,
-    in UTC. python: the version that it runs on. timeout: minutes. cells_at_once: how many run side by
-    side where none of them records. line: where in the file.
+    in UTC. python: the version that it runs on. timeout: minutes. cells_at_once: how many run side by side where none
+    of them records. shards: jobs that share it. line: where in the file.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Lane:
     python: str = USUAL_PYTHON
     timeout: int = 30
     cells_at_once: int = 1
+    shards: int = 1
     line: int = field(default=0, compare=False)
 
     @property

@@ -15,7 +15,7 @@ HEAD = ("lane", "runs at", "what", "needs", "minutes")
 
 def rows(lanes: Iterable[Lane]) -> list[tuple[str, ...]]:
     """One row of the table for each lane; the heads are HEAD."""
-    return [(lane.name, _when(lane), what(lane), ", ".join(_needs(lane)), str(lane.timeout)) for lane in lanes]
+    return [(lane.name, _when(lane), _divided(lane), ", ".join(_needs(lane)), str(lane.timeout)) for lane in lanes]
 
 
 def what(lane: Lane) -> str:
@@ -27,6 +27,10 @@ def what(lane: Lane) -> str:
     if lane.record is not None:
         parts.append(f"{lane.record.mode}: {counted(len(lane.record.cells), 'cell')}")
     return ", ".join(parts)
+
+
+def _divided(lane: Lane) -> str:
+    return what(lane) if lane.shards == 1 else f"{what(lane)} in {counted(lane.shards, 'shard')}"
 
 
 def lines(lane: Lane, again: str) -> Iterator[str]:
@@ -54,6 +58,8 @@ def lines(lane: Lane, again: str) -> Iterator[str]:
         yield f"  unasked      {'is a failure' if smoke.require else 'is skipped'}"
     if lane.cells_at_once > 1:
         yield f"  at once      {counted(lane.cells_at_once, 'cell')}"
+    if lane.shards > 1:
+        yield f"  in CI        {counted(lane.shards, 'shard')}, a job each"
     yield f"  by hand      {again} {lane.name}"
 
 
@@ -96,6 +102,7 @@ def facts(lane: Lane) -> dict[str, Any]:
         "needs": list(lane.needs),
         "timeout": lane.timeout,
         "cells_at_once": lane.cells_at_once,
+        "shards": lane.shards,
     }
 
 

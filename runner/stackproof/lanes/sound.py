@@ -10,6 +10,9 @@ from stackproof.catalog.yaml_source import Section
 from stackproof.lanes.records import Lane, LaneCell, Trigger
 from stackproof.suggest import did_you_mean
 
+MOST_SHARDS = 200
+"""Jobs of one lane: GitLab's `parallel` takes no more, and GitHub's matrix 256 of all lanes."""
+
 
 def check(lane: Lane, section: Section, things: Catalog) -> None:
     """UsageError with file and line for a lane that never runs, does nothing, or cannot do what it says."""
@@ -32,6 +35,7 @@ def check(lane: Lane, section: Section, things: Catalog) -> None:
         section.fail(f"{section.what} lacks {lacks}", key="schedule" if lane.schedule else "triggers")
     if lane.label is not None and Trigger.PULL_REQUEST not in lane.triggers:
         section.fail(f"{section.what} waits for a label, and pull_request is none of its triggers", key="label")
+    _shards(lane, section)
     _secrets(lane, section, things)
     _machine(lane, section, things)
 
@@ -44,6 +48,27 @@ def check_together(lanes: Mapping[str, Lane], section: Section) -> None:
             for part in (*(each.cell.title for each in lane.cells), *(check.value for check in lane.checks)):
                 if (other := holders.setdefault(part, lane.name)) != lane.name:
                     section.fail(f"lanes {other!r} and {lane.name!r} of {trigger} both run {part}", key=lane.name)
+
+
+def _shards(lane: Lane, section: Section) -> None:
+    if lane.shards == 1:
+        return
+    if why := undivided(lane):
+        section.fail(f"{section.what} {why}", key="shards")
+    if lane.shards > MOST_SHARDS:
+        section.fail(
+            f"'shards' of {section.what} is {lane.shards}, and a job of GitLab's runs at most {MOST_SHARDS} times",
+            key="shards",
+        )
+
+
+def undivided(lane: Lane) -> str | None:
+    """Why a lane is one job whatever is asked, to put behind its name; None for one that several may share."""
+    if lane.smoke is not None:
+        return "makes real calls within one budget, which each of several jobs would spend"
+    if lane.record is not None:
+        return "records, and several jobs would write into the same recordings"
+    return None
 
 
 def _secrets(lane: Lane, section: Section, things: Catalog) -> None:

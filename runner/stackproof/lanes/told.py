@@ -14,6 +14,7 @@ from typing import Any
 
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, merge, read, rescued
+from stackproof.shards.records import Shard
 from stackproof.verdict import concealing, github, markdown, noted, render, summary, terminal
 from stackproof.verdict.expected import CLAIMS
 from stackproof.verdict.github import Annotation
@@ -27,7 +28,10 @@ SCHEMA = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """A lane that has ended. verdict: over its part, None where nothing is asked of it. codes: of `parts.Ran`."""
+    """A lane that has ended. verdict: over its part, None where nothing is asked of it. codes: of `parts.Ran`.
+
+    shard: which job of the lane this is, None where it is all of it.
+    """
 
     lane: str
     run_dir: Path
@@ -37,6 +41,12 @@ class Told:
     again: str
     secrets: Mapping[str, str]
     waivers: Sequence[Waiver] = ()
+    shard: Shard | None = None
+
+    @property
+    def called(self) -> str:
+        """`library`, and of a shard `library 1/2`."""
+        return self.lane if self.shard is None else f"{self.lane} {self.shard}"
 
 
 def write(told: Told) -> dict[str, Any]:
@@ -45,6 +55,7 @@ def write(told: Told) -> dict[str, Any]:
         "schema": SCHEMA,
         "kind": "lane",
         "lane": told.lane,
+        "shard": None if told.shard is None else {"index": told.shard.index, "total": told.shard.total},
         "run_id": told.run_dir.name,
         "exit_code": int(told.exit_code),
         "codes": {name: int(code) for name, code in told.codes.items()},
@@ -68,11 +79,11 @@ def lines(told: Told, project: Path) -> Iterator[str]:
     """What people see at the end."""
     folder = told.run_dir.relative_to(project.absolute()).as_posix()
     if told.verdict is None:
-        yield f"LANE {told.lane}  {'PASS' if told.exit_code is ExitCode.PASS else _ended(told.exit_code)}"
+        yield f"LANE {told.called}  {'PASS' if told.exit_code is ExitCode.PASS else _ended(told.exit_code)}"
         yield f"Evidence {folder}"
     else:
         first, *rest = terminal.lines(told.verdict, folder)
-        yield first.replace("RELEASE VERDICT", f"LANE {told.lane}", 1)
+        yield first.replace("RELEASE VERDICT", f"LANE {told.called}", 1)
         yield from rest
     if told.exit_code is not ExitCode.PASS and (told.verdict is None or told.again not in told.verdict.again):
         yield f"again: {told.again}"
@@ -84,7 +95,7 @@ def annotated(told: Told, environ: Mapping[str, str]) -> list[str]:
         return []
     bad = _failed(told)
     if told.verdict is None:
-        notes = github.chosen(bad, (), _others(told, bad), title=f"lane {told.lane}", where="the run folder")
+        notes = github.chosen(bad, (), _others(told, bad), title=f"lane {told.called}", where="the run folder")
     else:
         types = read.read(told.run_dir).typecheck
         notes = github.notes(told.verdict, bad, types.errors if types is not None else ())
@@ -96,12 +107,14 @@ def summarise(told: Told, environ: Mapping[str, str]) -> None:
     if not summary.wanted(environ):
         return
     if (verdict := told.verdict) is not None:
-        of = f"Lane {told.lane}"
+        of = f"Lane {told.called}"
         summary.append(environ, lambda room: markdown.to_markdown(verdict, limit=room, of=of))
         return
     table = [(name, "PASS" if code is ExitCode.PASS else _ended(code), "") for name, code in told.codes.items()]
     result = "PASS" if told.exit_code is ExitCode.PASS else _ended(told.exit_code)
-    page = noted.page(f"Lane {told.lane}: {result}", f"Run `{told.run_dir.name}`.", table, _failed(told), [told.again])
+    page = noted.page(
+        f"Lane {told.called}: {result}", f"Run `{told.run_dir.name}`.", table, _failed(told), [told.again]
+    )
     summary.append(environ, lambda room: summary.fitted(page, room))
 
 
@@ -113,7 +126,7 @@ def _others(told: Told, bad: Sequence[Failure]) -> list[Annotation]:
     """Parts that went wrong without a test that says so."""
     named = {cell for failure in bad for cell in failure.cells}
     return [
-        Annotation(level="error", title=f"lane {told.lane}: {name}", message=_ended(code))
+        Annotation(level="error", title=f"lane {told.called}: {name}", message=_ended(code))
         for name, code in told.codes.items()
         if code is not ExitCode.PASS and name not in named
     ]

@@ -202,6 +202,22 @@ def test_a_recording_asks_only_for_what_is_missing_unless_told_otherwise(desk: D
             6,
             "has the secret FAR_API_KEY, and nothing that it runs",
         ),
+        (
+            LIVE + "    shards: 2\n",
+            9,
+            "lane 'one' makes real calls within one budget, which each of several jobs would",
+        ),
+        (
+            LANE + "    shards: 2\n    record: {cells: [{suite: desk, setup: local, stack: 'server:desk'}]}\n",
+            6,
+            "lane 'one' records, and several jobs would write into the same recordings",
+        ),
+        (
+            LANE + "    checks: [types]\n    shards: 0\n",
+            7,
+            "'shards' in lane 'one' must be a whole number of at least 1",
+        ),
+        (LANE + "    checks: [types]\n    shards: 201\n", 7, "and a job of GitLab's runs at most 200 times"),
         (LANE + "    record: {cells: []}\n", 6, "'record' of lane 'one' names no cell"),
         (
             LANE + "    record: {mode: replay, cells: [{suite: desk, setup: local, stack: 'server:desk'}]}\n",

@@ -56,8 +56,8 @@ def test_the_matrix_for_github_is_one_line_with_what_a_job_needs(
 ) -> None:
     python, docker, checks = matrix_of(desk, capsys, "--trigger", "pull_request")
     assert python == {
-        "lane": "python", "title": "python: 2 cells", "python": "3.11", "docker": False, "node": False, "timeout": 30,
-        "environment": "", "label": "",
+        "lane": "python", "shard": "", "name": "python", "title": "python: 2 cells", "python": "3.11", "docker": False,
+        "node": False, "timeout": 30, "environment": "", "label": "",
     }  # fmt: skip
     assert docker["docker"] is True
     assert checks["title"] == "checks: types, recordings"

@@ -1,0 +1,61 @@
+"""Cells of which a job has run a part, as the rules of the verdict take them: each for the whole of what it had to do.
+
+What a part shows is that its own tests did what is expected of them. That all tests were in some part, once, only the
+verdict over all parts can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from stackproof.evidence.read import CellFacts, Evidence
+from stackproof.lanes.records import Lane
+from stackproof.shards.records import Shard
+from stackproof.verdict.current import Current
+from stackproof.verdict.expected import Expectation
+
+
+def folder(cell: str, parts: Mapping[str, Shard]) -> str:
+    """The name under which a cell has run: `base-ollama-server-reference.1of2`, where it is one of these."""
+    return f"{cell}.{parts[cell].slug}" if cell in parts else cell
+
+
+def empty(evidence: Evidence, parts: Mapping[str, Shard]) -> frozenset[str]:
+    """Cells whose part has no test: there were fewer than parts."""
+    found = {cell: evidence.cells.get(folder(cell, parts)) for cell in parts}
+    return frozenset(name for name, cell in found.items() if cell is not None and cell.log.collected == ())
+
+
+def without(lane: Lane, cells: frozenset[str]) -> Lane:
+    """The lane with these cells not as the policy asks for them, so that only how they ended counts."""
+    return replace(
+        lane, cells=tuple(replace(each, wanted=False) if each.cell.id in cells else each for each in lane.cells)
+    )
+
+
+def as_wholes(evidence: Evidence, parts: Mapping[str, Shard]) -> Evidence:
+    """The same evidence, with each part under the name of its cell."""
+    by_folder = {folder(cell, parts): cell for cell in parts}
+    return replace(
+        evidence,
+        cells={
+            by_folder.get(name, name): replace(cell, id=by_folder[name]) if name in by_folder else cell
+            for name, cell in evidence.cells.items()
+        },
+    )
+
+
+def narrowed(current: Current, evidence: Evidence, parts: Mapping[str, Shard]) -> Current:
+    """What is expected of the tests that each part has; evidence: with each part under the name of its cell."""
+    expected = {
+        name: _own(wanted, evidence.cells[name])
+        if wanted is not None and name in parts and name in evidence.cells
+        else wanted
+        for name, wanted in current.expected.items()
+    }
+    return replace(current, expected=expected)
+
+
+def _own(wanted: Expectation, cell: CellFacts) -> Expectation:
+    return replace(wanted, nodeids=wanted.nodeids & frozenset(cell.log.collected or ()))
