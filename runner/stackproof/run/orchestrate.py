@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -109,8 +109,12 @@ def execute(
     )
     if measured := begin.wanted(plan.options):
         package.require_here()
+    here = plan.options.engine == "local"
     seal = namespace.decide(
-        plan.options.seal, replay=Mode.parse(plan.options.inference_mode) is Mode.REPLAY, environment=caller
+        # What shuts off the tasks of a swarm is decided on their nodes.
+        plan.options.seal if here else "never",
+        replay=Mode.parse(plan.options.inference_mode) is Mode.REPLAY,
+        environment=caller,
     )
     run_folder.make(plan.run_dir)
     outcomes: list[CellOutcome] = []
@@ -122,13 +126,14 @@ def execute(
         _say_elsewhere(plan, screen)
         with Interrupts() as interrupts:
             try:
-                for cell in plan.cells:
-                    screen.step(cell)
-                    outcomes.append(
-                        CellRun(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts).run()
+                if here:
+                    runs = (
+                        CellRun(plan, cell, screen=screen, seal=seal, caller=caller, interrupts=interrupts)
+                        for cell in plan.cells
                     )
-                    if outcomes[-1].exit_code in _ENDS_A_RUN and not (keep_going and interrupts.first is None):
-                        break
+                    outcomes += _in_turn(plan, runs, screen, go_on=lambda: keep_going and interrupts.first is None)
+                else:
+                    outcomes += _on_swarm(plan, screen, out, caller, interrupts)
             finally:
                 # Left for a cell that never came, or by one that was killed.
                 for line in handover.clear(plan.run_dir, caller):
@@ -160,6 +165,31 @@ def _say_elsewhere(plan: Plan, screen: Screen) -> None:
     """Where nothing runs at all, nobody is to wonder why."""
     for cell, shard in plan.elsewhere if not plan.cells else ():
         screen.line(f"PASS  nothing is left for shard {plan.options.shard}: {cell.title} is shard {shard}'s")
+
+
+def _in_turn(
+    plan: Plan, runs: Iterable[CellRun], screen: Screen, *, go_on: Callable[[], bool]
+) -> Iterator[CellOutcome]:
+    """One cell after the other. go_on: whether also after one that says that the next would not fare better."""
+    for cell, run in zip(plan.cells, runs, strict=True):
+        screen.step(cell)
+        outcome = run.run()
+        yield outcome
+        if outcome.exit_code in _ENDS_A_RUN and not go_on():
+            return
+
+
+def _on_swarm(
+    plan: Plan, screen: Screen, console: Console, caller: Mapping[str, str], interrupts: Interrupts
+) -> Sequence[CellOutcome]:
+    from stackproof.swarm import coordinator  # noqa: PLC0415 - most runs are on one machine
+
+    shown = Console(quiet=True) if plan.options.json else console
+    live = console.is_terminal and not plan.options.json
+    return coordinator.run(
+        plan,
+        coordinator.Surroundings(screen=screen, console=shown, live=live, caller=caller, interrupts=interrupts),
+    )
 
 
 def _report(cell_dir: Path) -> junit.Report:

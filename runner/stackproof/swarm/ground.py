@@ -1,0 +1,162 @@
+"""What a run has on a swarm: a network, a secret, a depot and jobs; made in this order, and gone in the other one."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO
+
+from stackproof.catalog.records import StackSpec
+from stackproof.errors import DockerError
+from stackproof.plan import Cell
+from stackproof.stack import interpreter, labels
+from stackproof.stack.engine import Engine
+from stackproof.stack.engine_records import JobSpec, SecretUse
+from stackproof.swarm import bootstrap, rounds
+from stackproof.swarm import order as orders
+from stackproof.swarm.depot_container import DepotContainer
+from stackproof.swarm.rounds import Start
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worker:
+    """The image that the tasks of a stack have. reference: as nodes take it, by digest. python: its own."""
+
+    stack: StackSpec
+    name: str
+    reference: str
+    python: str
+
+
+@dataclass(kw_only=True, slots=True)
+class Ground:
+    """internal: nothing gets out of the network. workers: by stack. at_once: tasks that may live at a time."""
+
+    engine: Engine
+    run_id: str
+    internal: bool
+    workers: Mapping[str, Worker]
+    at_once: int
+    marks: Mapping[str, str]
+    token: str = field(default_factory=lambda: secrets.token_hex(4))
+    jobs: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    secret: SecretUse | None = None
+    depot: DepotContainer | None = None
+
+    @property
+    def network(self) -> str:
+        """Its name."""
+        return self._named("net")
+
+    def job(self, starts: Sequence[Start], cells: Sequence[Cell]) -> str:
+        """Start pieces of one stack, all of which avoid the same nodes, as the slots of one job; the service's id."""
+        worker = self.workers[cells[starts[0].piece].stack.name]
+        name = self._named(f"job-{len(self.names) + 1}")
+        # An answer of the engine that gets lost must not leave it behind.
+        self.names.append(name)
+        assert self.secret is not None  # noqa: S101 - `prepare` has made both
+        assert self.depot is not None  # noqa: S101
+        service = self.engine.create_job(
+            JobSpec(
+                name=name,
+                image=worker.reference,
+                replicas=len(starts),
+                entrypoint=(),
+                command=bootstrap.command(worker.python),
+                labels=self.marks,
+                environment={
+                    orders.TASK: orders.TEMPLATE,
+                    orders.PIECES: ",".join(f"{start.piece}.{start.number}" for start in starts),
+                    orders.DEPOT: self.depot.url,
+                    # A shard has several Pythons, one after the other: only the first one is to compile.
+                    "PYTHONDONTWRITEBYTECODE": "",
+                    interpreter.variable("STACKPROOF_PYTHON", worker.stack.name): worker.python,
+                },
+                user="0:0",
+                networks=(self.network,),
+                secrets=(self.secret,),
+                # What `unshare` asks for: a replay shuts itself off from this very network.
+                capabilities=("SYS_ADMIN",) if self.internal else (),
+                constraints=tuple(f"node.id!={node}" for node in sorted(starts[0].avoid)),
+            )
+        )
+        self.jobs.append(service)
+        return service
+
+    def by_stack(self, starts: Sequence[Start], cells: Sequence[Cell]) -> Iterator[tuple[Start, ...]]:
+        """Starts that one job can hold: of one image, away from the same nodes."""
+        for stack in dict.fromkeys(cells[start.piece].stack.name for start in starts):
+            yield from rounds.together([start for start in starts if cells[start.piece].stack.name == stack])
+
+    def prepare(
+        self, archive: IO[bytes], variables: Mapping[str, str], *, pieces: int, check: Callable[[], None]
+    ) -> DepotContainer:
+        """Network, secret and depot. variables: what goes to the tasks and to nobody else."""
+        key = secrets.token_urlsafe(32)
+        self.engine.create_overlay(self.network, labels=self.marks, internal=self.internal)
+        value = json.dumps({"token": key, "variables": dict(variables)}).encode()
+        name = self._named("secret")
+        made = self.engine.create_secret(name, value, labels=self.marks)
+        self.secret = SecretUse(id=made, name=name, target=orders.SECRET)
+        worker = next(iter(self.workers.values()))
+        self.depot = DepotContainer(
+            self.engine, name=self._named("depot"), image=worker.name, python=worker.python, network=self.network
+        )
+        self.depot.start(archive, token=key, pieces=pieces, labels=self.marks, check=check)
+        return self.depot
+
+    def end(self) -> tuple[str, ...]:
+        """Take all of it away; one line for each thing that stays."""
+        left: list[str] = []
+        for name in self.names:
+            self._told(left, lambda name=name: self._removed(name, left))  # type: ignore[misc]
+        if self.depot is not None:
+            self._told(left, self.depot.stop)
+        self._told(left, lambda: self.engine.remove_secret(self._named("secret")))
+        self._told(left, lambda: self.engine.remove_network(self.network))
+        return tuple(left)
+
+    def _removed(self, name: str, left: list[str]) -> None:
+        stays = self.engine.remove_service(name)
+        left += [f"a task of {name} on a node that cannot be reached" for _ in stays]
+
+    def _told(self, left: list[str], remove: Callable[[], object]) -> None:
+        try:
+            remove()
+        except DockerError as error:
+            left.append(error.message)
+
+    def _named(self, what: str) -> str:
+        return f"stackproof-{self.run_id}-{what}-{self.token}"
+
+
+@contextmanager
+def opened(
+    engine: Engine,
+    *,
+    run_id: str,
+    internal: bool,
+    workers: Mapping[str, Worker],
+    at_once: int,
+    say: Callable[[str], None],
+) -> Iterator[Ground]:
+    """For as long as the context lasts, then gone."""
+    stack = ",".join(workers)
+    ground = Ground(
+        engine=engine,
+        run_id=run_id,
+        internal=internal,
+        workers=workers,
+        at_once=at_once,
+        marks=labels.of(run_id, stack, labels.owner(os.getpid())),
+    )
+    try:
+        yield ground
+    finally:
+        for line in ground.end():
+            say(f"left on the swarm: {line}; the next run there takes it away")

@@ -1,0 +1,172 @@
+"""Watches the shards of a run: what the depot tells and what the manager says, and what is started because of it."""
+
+from __future__ import annotations
+
+import tarfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stackproof.errors import DockerError, NotProvenError
+from stackproof.stack.engine_records import NodeFacts, TaskFacts
+from stackproof.swarm import delivery, rounds
+from stackproof.swarm.depot_container import DepotContainer
+from stackproof.swarm.ground import Ground
+from stackproof.swarm.pieces import Piece, Try
+from stackproof.swarm.rounds import Limits
+from stackproof.swarm.shown import Shown
+
+_LOOK = 0.1  # seconds between two looks at the depot's log
+_ASK = 1.0  # seconds between two questions to the manager
+_PATIENCE = 60.0  # seconds that the manager may not answer
+_LONGEST_LINE = 300
+
+
+@dataclass(kw_only=True, slots=True)
+class Watch:
+    """cells: the folder of all cells. taken: called with each piece whose evidence lies there now."""
+
+    ground: Ground
+    depot: DepotContainer
+    shown: Shown
+    limits: Limits
+    pieces: Sequence[Piece]
+    cells: Path
+    taken: Callable[[Piece], None]
+    check: Callable[[], None]
+    tries: list[Try] = field(default_factory=list)
+    nodes: Mapping[str, NodeFacts] = field(default_factory=dict)
+    answered: float = 0.0
+    asked: float = 0.0
+
+    def run(self) -> None:
+        """Until every piece is delivered or lost; Interrupted, and DockerError where engine or depot are gone."""
+        self.answered = time.monotonic()
+        while True:
+            self.check()
+            for event in self.depot.events():
+                self._note(event)
+            if all(piece.settled for piece in self.pieces):
+                return
+            if time.monotonic() - self.asked >= _ASK:
+                self._ask()
+            self.shown.look(self.pieces, self.tries)
+            time.sleep(_LOOK)
+
+    def _ask(self) -> None:
+        try:
+            self.nodes = {node.id: node for node in self.ground.engine.nodes()}
+            services = dict.fromkeys(each.service for each in self.tries if not self._is_over(each))
+            tasks = {(task.service, task.slot): task for name in services for task in self.ground.engine.tasks(name)}
+            self.depot.require()
+        except DockerError:
+            # It may come back, and the shards go on without it.
+            if time.monotonic() - self.answered > _PATIENCE:
+                raise
+            self.asked = time.monotonic()
+            return
+        now = self.answered = self.asked = time.monotonic()
+        for each in self.tries:
+            if not self._is_over(each):
+                self._judge(each, tasks.get((each.service, each.slot)), now)
+        self._go_on(now)
+
+    def _go_on(self, now: float) -> None:
+        found = rounds.decide(
+            len(self.pieces),
+            [each.attempt for each in self.tries],
+            {number for number, piece in enumerate(self.pieces) if piece.by is not None or piece.lost},
+            [node.id for node in self.nodes.values() if node.takes_tasks],
+            at_once=self.ground.at_once,
+        )
+        for number, why in found.lost.items():
+            self.pieces[number].lost = why
+        cells = [piece.cell for piece in self.pieces]
+        for starts in self.ground.by_stack(found.start, cells):
+            service = self.ground.job(starts, cells)
+            self.tries += [
+                Try(piece=start.piece, number=start.number, service=service, slot=slot, begun=now)
+                for slot, start in enumerate(starts)
+            ]
+
+    def _judge(self, each: Try, task: TaskFacts | None, now: float) -> None:
+        node = None if task is None else self.nodes.get(task.node)
+        if task is not None and node is not None:
+            each.node, each.host = task.node, node.hostname
+        if task is not None and task.state == "complete" and each.ended is None:
+            each.ended = now
+        dead = rounds.fate(task, node, begun=each.begun, said=each.said, ended=each.ended, now=now, limits=self.limits)
+        if not dead:
+            return
+        words = each.words or (self._last_words(task) if task is not None and task.state == "failed" else "")
+        each.dead = f"{dead}: {words}" if words else dead
+        self.shown.line(f"✗ {self.pieces[each.piece].title}, attempt {each.number}: {each.dead}")
+
+    def _last_words(self, task: TaskFacts) -> str:
+        """The last line that a task wrote; empty where that is not to be had."""
+        written = b""
+        with suppress(DockerError):
+            for data in self.ground.engine.task_logs(task.id):
+                written = (written + data)[-4096:]
+        lines = [line.strip() for line in written.decode(errors="replace").splitlines() if line.strip()]
+        return lines[-1][:_LONGEST_LINE] if lines else ""
+
+    def _note(self, event: Mapping[str, Any]) -> None:
+        """One line of the depot; about what it says of a task, the task itself has been asked."""
+        number, attempt = event.get("piece"), event.get("attempt")
+        found = next((each for each in self.tries if (each.piece, each.number) == (number, attempt)), None)
+        if found is None:
+            return
+        piece, now = self.pieces[found.piece], time.monotonic()
+        match event.get("event"):
+            case "sign":
+                self._sign(found, piece, event.get("said"), now)
+            case "delivered":
+                found.over = found.said = now
+                self._take(found, piece)
+            case "late":
+                found.over = now
+                piece.late.append(found.number)
+                self.shown.line(
+                    f"{piece.title}: attempt {found.number} delivered too, after attempt {piece.by}: not used"
+                )
+            case "trouble":
+                self.shown.line(
+                    f"{piece.title}, attempt {found.number}: its result could not be kept: {event.get('text')}"
+                )
+            case _:
+                pass
+
+    def _sign(self, found: Try, piece: Piece, said: object, now: float) -> None:
+        if not isinstance(said, dict):
+            return
+        found.said = now
+        match said.get("phase"):
+            case "running":
+                newest = max(each.number for each in self.tries if each.piece == found.piece)
+                if piece.by is None and found.number == newest:
+                    piece.note(said)
+                if found.running is None and piece.total:
+                    found.running = now
+            case "broken":
+                found.words = str(said.get("text", ""))[:_LONGEST_LINE]
+            case _:
+                pass
+
+    def _take(self, found: Try, piece: Piece) -> None:
+        try:
+            with self.depot.fetch(found.piece) as archive:
+                delivery.unpacked(archive, self.cells / piece.cell.id, what=piece.title)
+        except (NotProvenError, tarfile.TarError) as error:
+            # The depot has nothing else of this piece, and takes nothing else.
+            piece.lost = str(error)
+            return
+        piece.by = found.number
+        self.taken(piece)
+        self.shown.delivered(piece, found, self.pieces)
+
+    def _is_over(self, each: Try) -> bool:
+        return bool(each.dead) or each.over is not None or self.pieces[each.piece].settled
