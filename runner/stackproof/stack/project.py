@@ -9,7 +9,7 @@ from pathlib import Path
 from stackproof.stack.luggage import Folder
 
 # What git keeps, what runs wrote, and what is made anew where it is needed.
-_LEFT_OUT = (".git", ".stackproof", "__pycache__", "node_modules")
+_LEFT_OUT = (".git", ".hypothesis", ".stackproof", "__pycache__", "node_modules")
 # A virtual environment says of itself that it is one (PEP 405), a cache as bford.info/cachedir has it.
 _MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 
