@@ -56,33 +56,18 @@ def divide(
     """
     if total < 1:
         raise ValueError(f"tests cannot be divided into {total} parts")
-    order = array("I", sorted(range(len(tests)), key=tests.__getitem__))
-    names, rank = _different(tests, order)
+    names = sorted(set(tests))
     items = weighing.weigh(names, seconds, groups)
     placed = placing.place(items, total)
-    of_name = array("I", (placed.parts[item] for item in items.of))
-    parts = array("I", bytes(order.itemsize * len(order)))
-    for at, name in zip(order, rank, strict=True):
-        parts[at] = of_name[name]
+    part_of = dict(zip(names, map(placed.parts.__getitem__, items.of), strict=True))
     return Partition(
         tests=tests,
         total=total,
-        parts=parts,
+        parts=array("I", map(part_of.__getitem__, tests)),
         known=sum(items.known),
         estimated=tuple(load / weighing.SECOND for load in placed.loads),
-        digest=digest_of(total, zip(names, of_name, strict=True)),
+        digest=digest_of(total, part_of.items()),
     )
-
-
-def _different(tests: Sequence[str], order: Iterable[int]) -> tuple[list[str], array[int]]:
-    """The different tests in order, and for each position of `order` which of them it is."""
-    names: list[str] = []
-    rank = array("I")
-    for at in order:
-        if not names or names[-1] != tests[at]:
-            names.append(tests[at])
-        rank.append(len(names) - 1)
-    return names, rank
 
 
 def digest_of(total: int, placed: Iterable[tuple[str, int]]) -> str:

@@ -39,29 +39,24 @@ class Items:
 
 def weigh(names: Sequence[str], seconds: Mapping[str, float], groups: Mapping[str, str]) -> Items:
     """Items of different names that are in order. For what seconds and groups are, see `partition.divide`."""
-    together = sorted({groups[name] for name in names if name in groups}) if groups else []
-    number = {group: item for item, group in enumerate(together)}
-    of, singles = array("I"), list(together)
-    for name in names:
-        if (group := groups.get(name)) is None:
-            of.append(len(singles))
-            singles.append(name)
-        else:
-            of.append(number[group])
-    empty = bytes(8 * len(singles))
-    times, known, unknown = array("q", empty), array("q", empty), array("q", empty)
+    of, called, together = _numbered(names, groups)
+    times = array("q", bytes(8 * len(called)))
+    known, unknown = array("I", bytes(4 * len(called))), array("I", bytes(4 * len(called)))
     all_known = array("q")
     for name, item in zip(names, of, strict=True):
-        if (time := _microseconds(seconds.get(name))) is None:
+        given = seconds.get(name)
+        if given is None or not 0 <= given < math.inf:  # NaN is not either
             unknown[item] += 1
         else:
+            # At least 1, so that tests that take no time are spread too.
+            time = round(min(given, LONGEST) * SECOND) or 1
             times[item] += time
             known[item] += 1
             all_known.append(time)
     return Items(
         of=of,
-        names=singles,
-        groups=len(together),
+        names=called,
+        groups=together,
         times=times,
         known=known,
         unknown=unknown,
@@ -69,11 +64,20 @@ def weigh(names: Sequence[str], seconds: Mapping[str, float], groups: Mapping[st
     )
 
 
-def _microseconds(seconds: float | None) -> int | None:
-    """None for a time that cannot be one. At least 1, so that tests that take no time are spread too."""
-    if seconds is None or not math.isfinite(seconds) or seconds < 0:
-        return None
-    return max(1, round(min(seconds, LONGEST) * SECOND))
+def _numbered(names: Sequence[str], groups: Mapping[str, str]) -> tuple[array[int], Sequence[str], int]:
+    """The item of each name, what the items are called, and how many of them are groups."""
+    if not groups:
+        return array("I", range(len(names))), names, 0
+    called = sorted({groups[name] for name in names if name in groups})
+    number = {group: item for item, group in enumerate(called)}
+    of = array("I")
+    for name in names:
+        if (group := groups.get(name)) is None:
+            of.append(len(called))
+            called.append(name)
+        else:
+            of.append(number[group])
+    return of, called, len(number)
 
 
 def _median(times: Sequence[int]) -> int:
