@@ -144,13 +144,14 @@ class SecretUse:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobSpec:
-    """A replicated job of a swarm: `replicas` tasks that each end once. environment and labels hold nothing secret.
+    """A job of a swarm: `replicas` tasks that each end once. environment and labels hold nothing secret.
 
     image: an id (`sha256:…`) is taken from the node, `NAME@sha256:…` fetched from its registry. labels: of the service
-    and of every container. entrypoint: as in ContainerSpec. max_concurrent: tasks at once, all of them where None.
-    networks: by name or id. constraints: of placement (`node.id!=…`). attempts: how often a task that fails is tried
-    again, never where it is 0. cpus, memory (bytes): the most that a task may take; reserved_*: what a node must have.
-    stop_grace: seconds that a task has to end in when it is told to. per_node: tasks at once on one node.
+    and of every container. environment: `{{.Task.Slot}}`, `{{.Node.ID}}`, `{{.Node.Hostname}}` in it are filled in;
+    that slot counts from 1. entrypoint: as in ContainerSpec. networks: by name or id. constraints: of placement
+    (`node.id!=…`). attempts: how often a task that fails is tried again, never where it is 0; a node that is lost is
+    none. cpus, memory (bytes): the most that a task may take. reserved_cpus, reserved_memory: what its node must have
+    free; a task waits for that. per_node: tasks at once on one node. stop_grace: seconds to end in when told to.
     """
 
     name: str
@@ -167,7 +168,6 @@ class JobSpec:
     tmpfs: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
-    max_concurrent: int | None = None
     per_node: int | None = None
     attempts: int = 0
     cpus: float | None = None
@@ -183,11 +183,11 @@ ENDED = frozenset({"complete", "failed", "rejected", "shutdown", "remove", "orph
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskFacts:
-    """A task of a service. slot: from 0. node: id, empty where none was found yet. state, desired: the swarm's words.
+    """A task of a job. slot: from 0. node: id, empty where none was found yet. state, desired: the swarm's words.
 
     error: why it has not begun or did not go on. container: on that node, empty before it is made. code: of its end.
     created, changed: seconds since the epoch by the manager's clock and by that of the node. On a node that is gone a
-    task keeps its last state for ever.
+    task keeps its last state, and is desired to be shut down.
     """
 
     id: str

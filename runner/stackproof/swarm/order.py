@@ -91,9 +91,8 @@ def options_of(cell: Cell, options: RunOptions) -> RunOptions:
 def piece_of(task: str, pieces: str) -> tuple[int, int, str]:
     """Piece, attempt and the node's host name, from the two variables. ValueError for what the engine cannot have said.
 
-    task: where the slot is 0 the template gives the id of the node once more, so both are looked at.
+    task: the template's slots count from 1.
     """
-    slot, node, host = task.split(" ", 2)
-    number = 0 if slot == node else int(slot)
-    piece, attempt = pieces.split(",")[number].split(".")
+    slot, _, host = task.split(" ", 2)
+    piece, attempt = pieces.split(",")[int(slot) - 1].split(".")
     return int(piece), int(attempt), host

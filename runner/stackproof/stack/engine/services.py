@@ -1,10 +1,15 @@
-"""Calls of a swarm's manager about jobs: made, looked at task by task, heard, removed."""
+"""Calls of a swarm's manager about jobs: made, looked at task by task, heard, removed.
+
+A job is a service of replicas that are never started again. The swarm's own replicated jobs are not used: up to Docker
+20.10 they start a task that fails anew without end, whatever their restart policy says; and when such a service is
+removed its tasks stay, those that run go on running, and the containers of those that ended lie on every node for ever.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +23,7 @@ _NANO = 1_000_000_000
 
 
 class Services(Calls):
-    """Services of a swarm that are replicated jobs: a number of tasks, each of which ends once."""
+    """Services of a swarm that are jobs: a number of tasks, each of which ends once."""
 
     def create_job(self, spec: JobSpec) -> str:
         """Make a job, whose tasks begin at once wherever there is room; returns the id of its service."""
@@ -51,8 +56,7 @@ class Services(Calls):
             placement=types.Placement(constraints=list(spec.constraints), maxreplicas=spec.per_node),
             networks=list(spec.networks),
         )
-        at_once = spec.replicas if spec.max_concurrent is None else spec.max_concurrent
-        mode = types.ServiceMode("replicated-job", replicas=spec.replicas, concurrency=at_once)
+        mode = types.ServiceMode("replicated", replicas=spec.replicas)
         with self._told(f"making job {spec.name}"):
             made = self._client.create_service(  # type: ignore[no-untyped-call]
                 task, name=spec.name, labels=dict(spec.labels), mode=mode
@@ -72,31 +76,33 @@ class Services(Calls):
         yield from self._log(f"the log of task {task[:12]}", f"/tasks/{task}/logs", follow=follow)
 
     def remove_service(self, service: str, *, check: Callable[[], None] = lambda: None) -> tuple[TaskFacts, ...]:
-        """Remove a service and wait until its tasks are gone; nothing happens where it is not there.
+        """End and remove a service, by id or name, and wait until its tasks are gone; nothing where it is not there.
 
-        Those that stay for too long are returned: their nodes cannot be reached, and remove them when they can be.
-        check: called while waiting, raises to end it.
+        Tasks that stay are returned: their nodes cannot be reached, and remove them once they can be.
+        check: called while waiting, raises to end it; what is not gone by then goes by itself.
         """
-        with self._told(f"removing service {service[:12]}"):
-            self._or_none(lambda: self._client.remove_service(service))  # type: ignore[no-untyped-call]
+        with self._told(f"removing service {service}"):
+            found = self._or_none(lambda: self._client.inspect_service(service))
+            if found is None:
+                return ()
+            self._or_none(lambda: self._client.remove_service(str(found["ID"])))  # type: ignore[no-untyped-call]
         deadline = time.monotonic() + _ENDS
-        while left := tuple(task for task in self.tasks(service) if task.node):
-            away = {node for node, status in self._statuses() if status != "ready"}
-            if all(task.node in away for task in left) or time.monotonic() > deadline:
-                return left
+        while (left := self.tasks(str(found["ID"]))) and time.monotonic() < deadline and not self._away(left):
             check()
             time.sleep(_STEP)
-        return ()
+        return left
+
+    def _away(self, tasks: Sequence[TaskFacts]) -> bool:
+        """Whether all of them are on nodes that cannot be reached."""
+        with self._told("listing the nodes of its swarm"):
+            found = {str(item["ID"]): str(item["Status"]["State"]) for item in self._client.nodes()}
+        return all(task.node and found.get(task.node) != "ready" for task in tasks)
 
     def _tasks(self) -> tuple[TaskFacts, ...]:
         # Not by a filter: the engine refuses the name of a service that is gone, whose tasks are looked for, too.
         with self._told("listing the tasks of its swarm"):
             found = self._client.tasks()  # type: ignore[no-untyped-call]
         return tuple(sorted((_task(item) for item in found), key=lambda task: (task.slot, task.created)))
-
-    def _statuses(self) -> list[tuple[str, str]]:
-        with self._told("listing the nodes of its swarm"):
-            return [(str(item["ID"]), str(item["Status"]["State"])) for item in self._client.nodes()]
 
     def _log(self, what: str, path: str, *, follow: bool) -> Iterator[bytes]:
         client: Any = self._client
@@ -141,7 +147,7 @@ def _task(item: Mapping[str, Any]) -> TaskFacts:
     return TaskFacts(
         id=str(item["ID"]),
         service=str(item.get("ServiceID") or ""),
-        slot=int(item.get("Slot") or 0),
+        slot=int(item.get("Slot") or 1) - 1,
         node=str(item.get("NodeID") or ""),
         state=state,
         desired=str(item.get("DesiredState") or ""),
