@@ -10,6 +10,7 @@ from typing import Any
 
 from stackproof.evidence import jsonfile, testlog
 from stackproof.evidence.testlog import TestLog
+from stackproof.plaintext import counted
 from stackproof.shards.timings_table import CellKey, Gathered
 
 _RESULT, _TESTS = "result.json", "tests.jsonl"
@@ -27,7 +28,7 @@ def gather(folder: Path, into: Gathered) -> bool:
             continue
         log = testlog.read(cell_dir / _TESTS)
         if log.damaged:
-            into.problems.append(f"{cell_dir / _TESTS}: {log.damaged} lines are damaged, from {log.damaged_at} on")
+            into.problems.append(f"{cell_dir / _TESTS}: damaged from line {log.damaged_at} on ({counted(log.damaged, 'line')})")
         _take(log, key, into)
         if (start := _start(result, log, cell_dir)) is not None:
             into.start(key, start)
