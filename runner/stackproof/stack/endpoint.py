@@ -7,8 +7,9 @@ context, contexts/meta/<sha256 of its name>/meta.json holds its address, context
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,35 +17,51 @@ from stackproof.errors import DockerError
 from stackproof.evidence import jsonfile
 
 DEFAULT = "unix:///var/run/docker.sock"
+_PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)")
 _ROOTLESS = "docker.sock"  # below XDG_RUNTIME_DIR
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
-    """An engine's address; `source` says where it came from, in the words of messages. tls: folder of certificates."""
+    """An engine's address; `source` says where it came from, in the words of messages. tls: folder of certificates.
+
+    environ: what a program that leads there is given.
+    """
 
     url: str
     source: str
     tls: Path | None = None
     verify: bool = True
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
-        """As messages name it."""
-        return f"{self.url} ({self.source})"
+        """As messages name it, without a password that somebody has put into it."""
+        return f"{_PASSWORD.sub('***', self.url)} ({self.source})"
 
     @property
     def socket(self) -> Path | None:
         """The path of a Unix socket; None for an engine that is reached otherwise."""
         return Path(self.url.removeprefix("unix://")) if self.url.startswith("unix://") else None
 
+    @property
+    def ssh(self) -> bool:
+        """Whether it is reached over ssh."""
+        return self.url.startswith("ssh://")
+
 
 def choose(environ: Mapping[str, str]) -> Endpoint:
     """The endpoint that `docker` itself would use in this environment; DockerError for a context that is not there."""
+    return replace(_chosen(environ), environ=environ)
+
+
+def _chosen(environ: Mapping[str, str]) -> Endpoint:
     host = environ.get("DOCKER_HOST", "").strip()
     if host:
-        verify = environ.get("DOCKER_TLS_VERIFY", "") not in ("", "0")
-        folder = environ.get("DOCKER_CERT_PATH") or (str(_config(environ)) if verify else "")
-        return Endpoint(url=_with_scheme(host), source="DOCKER_HOST", tls=Path(folder) if folder else None)
+        # As for `docker`: whatever they are set to counts, and a folder of certificates by itself asks for no TLS.
+        verify = bool(environ.get("DOCKER_TLS_VERIFY"))
+        folder = Path(environ.get("DOCKER_CERT_PATH") or _config(environ))
+        tls = folder if verify or environ.get("DOCKER_TLS") else None
+        return Endpoint(url=_with_scheme(host), source="DOCKER_HOST", tls=tls, verify=verify)
     name, source = environ.get("DOCKER_CONTEXT", "").strip(), "DOCKER_CONTEXT"
     if not name:
         settings = jsonfile.read(_config(environ) / "config.json") or {}

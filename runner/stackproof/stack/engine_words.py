@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+from collections.abc import Iterator
 from dataclasses import dataclass
+from http.client import HTTPException, IncompleteRead, RemoteDisconnected
+from pathlib import Path
 from typing import Any
 
+from stackproof.stack import tls_words
 from stackproof.stack.endpoint import Endpoint
 
 ENGINE_LOG = "the engine's own log says more (`journalctl -u docker`)"
@@ -22,6 +26,13 @@ _KNOWN = {
     "could not find slirp4netns": "install what Podman makes networks with for an ordinary user (`slirp4netns`)",
     "newuidmap": "install what maps user ids (`uidmap`), and give the user a range in /etc/subuid and /etc/subgid",
 }
+_RIGHT = "is that the engine's address? its own log may say more"
+# The first that fits; one of these is another's kind too.
+_HTTP = {
+    RemoteDisconnected: "it closed the connection and answered nothing",
+    IncompleteRead: "the connection broke off",
+    HTTPException: "what answers there speaks no HTTP",
+}
 _JOIN = "join the group that owns the socket (`usermod -aG docker NAME`, then log in anew), or use a rootless engine"
 
 
@@ -33,6 +44,14 @@ class Reason:
     remedy: str
 
 
+class UnreachableError(Exception):
+    """The way to an engine cannot be gone; whoever knows why raises it from below the SDK."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
+
+
 def hint(remedy: str, without: str | None) -> str:
     """What to do next, and on a line of its own the command that does the same without Docker."""
     return remedy if without is None else f"{remedy}\nwithout Docker: {without}"
@@ -40,6 +59,8 @@ def hint(remedy: str, without: str | None) -> str:
 
 def refused(text: str) -> Reason:
     """The reason that the engine itself gave; what is known of it to be easily mended is said."""
+    if tls_words.PLAIN_TO_TLS in text:
+        return Reason(text="it speaks TLS, and was called without", remedy="set DOCKER_TLS_VERIFY and DOCKER_CERT_PATH")
     found = next((remedy for part, remedy in _KNOWN.items() if part in text), ENGINE_LOG)
     return Reason(text=text, remedy=found)
 
@@ -49,6 +70,9 @@ def reason_of(error: BaseException, where: Endpoint, *, hangs: bool = False) -> 
     system = _system_error(error)
     if system is not None:
         return _of_system(system, where)
+    for kind, text in _HTTP.items():
+        if any(isinstance(item, kind) for item in _all(error)):
+            return Reason(text=text, remedy=_RIGHT)
     if hangs:
         return Reason(text="it took the connection and answered nothing in time", remedy="restart the engine: it hangs")
     return Reason(text=" ".join(str(error).split()), remedy=START)
@@ -56,8 +80,8 @@ def reason_of(error: BaseException, where: Endpoint, *, hangs: bool = False) -> 
 
 def _of_system(error: OSError, where: Endpoint) -> Reason:
     if isinstance(error, ssl.SSLError):
-        why = f"its certificate was refused: {error.reason or error}"
-        return Reason(text=why, remedy="check DOCKER_CERT_PATH and DOCKER_TLS_VERIFY")
+        text, remedy = tls_words.told(error, where.tls or Path())
+        return Reason(text=text, remedy=remedy)
     if isinstance(error, TimeoutError):
         slow = f"is {where.url} the right place? it may hang, or be out of reach"
         return Reason(text="it answered nothing in time", remedy=slow)
@@ -74,15 +98,24 @@ def _of_system(error: OSError, where: Endpoint) -> Reason:
 
 def _system_error(error: BaseException) -> OSError | None:
     """The operating system's own error, somewhere below what requests and urllib3 have wrapped around it."""
+    # requests' own errors are OSErrors too, without a number.
+    return next(
+        (item for item in _all(error) if isinstance(item, OSError) and (item.errno is not None or _is_timeout(item))),
+        None,
+    )
+
+
+def _is_timeout(error: OSError) -> bool:
+    return type(error) is TimeoutError
+
+
+def _all(error: BaseException) -> Iterator[BaseException]:
+    """An error, and those that it was made of."""
     seen: set[int] = set()
     todo: list[Any] = [error]
     while todo:
         found = todo.pop(0)
-        if not isinstance(found, BaseException) or id(found) in seen:
-            continue
-        seen.add(id(found))
-        # requests' own errors are OSErrors too, without a number.
-        if isinstance(found, OSError) and (found.errno is not None or type(found) is TimeoutError):
-            return found
-        todo += [found.__cause__, found.__context__, getattr(found, "reason", None), *found.args]
-    return None
+        if isinstance(found, BaseException) and id(found) not in seen:
+            seen.add(id(found))
+            yield found
+            todo += [found.__cause__, found.__context__, getattr(found, "reason", None), *found.args]

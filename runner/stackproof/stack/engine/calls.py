@@ -10,7 +10,7 @@ from stackproof.errors import DockerError
 from stackproof.stack.endpoint import Endpoint
 from stackproof.stack.engine.client import client_of, dotted
 from stackproof.stack.engine_records import EngineFacts
-from stackproof.stack.engine_words import hint, reason_of, refused
+from stackproof.stack.engine_words import UnreachableError, hint, reason_of, refused
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -48,12 +48,15 @@ def told(what: str, where: Endpoint, without: str | None) -> Iterator[None]:
     """Turn whatever the SDK raises into one DockerError: what was done, what went wrong, what next."""
     from docker.errors import APIError, DockerException  # noqa: PLC0415
     from requests.exceptions import RequestException, Timeout  # noqa: PLC0415
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - the SDK reads streams below requests
 
     try:
         yield
+    except UnreachableError as error:
+        raise DockerError(f"{what}: {error.reason.text}", hint=hint(error.reason.remedy, without)) from error
     except APIError as error:
         reason = refused(str(error.explanation or error).strip())
         raise DockerError(f"{what}: {reason.text}", hint=hint(reason.remedy, without)) from error
-    except (RequestException, DockerException, OSError) as error:
+    except (RequestException, HTTPError, DockerException, OSError) as error:
         reason = reason_of(error, where, hangs=isinstance(error, Timeout))
         raise DockerError(f"{what}: {reason.text}", hint=hint(reason.remedy, without)) from error

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stackproof.stack import tls_words
 from stackproof.stack.endpoint import Endpoint
+from stackproof.stack.engine_words import Reason, UnreachableError
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -17,29 +20,42 @@ def client_of(where: Endpoint, version: str, timeout: float) -> APIClient:
     """A client of the SDK. version: of the API. timeout: seconds for each of its calls."""
     import docker  # noqa: PLC0415 - slow to import, and needed for containers alone
 
-    tls: Any = False
-    if where.tls is not None:
-        tls = docker.tls.TLSConfig(
-            client_cert=(str(where.tls / "cert.pem"), str(where.tls / "key.pem")),
-            ca_cert=str(where.tls / "ca.pem") if where.verify else None,
-            verify=where.verify,
-        )
+    if where.ssh:
+        return _over_ssh(where, version, timeout)
+    tls: Any = False if where.tls is None else _certificates(where.tls, verify=where.verify)
     client = docker.APIClient(base_url=where.url, version=version, timeout=int(timeout), tls=tls)
-    if where.tls is not None:
-        _keep_authority(client)
+    # Proxies, bundles of authorities (REQUESTS_CA_BUNDLE) and passwords (.netrc) are for the world outside: requests
+    # would call an engine through them, or put them in the place of its own.
+    client.trust_env = False
+    return client
+
+
+def _certificates(folder: Path, *, verify: bool) -> Any:
+    import docker  # noqa: PLC0415
+
+    lacks = tls_words.incomplete(folder, verify=verify)
+    if lacks is not None:
+        text, remedy = lacks
+        raise UnreachableError(Reason(text=text, remedy=remedy))
+    own = (str(folder / "cert.pem"), str(folder / "key.pem")) if (folder / "cert.pem").exists() else None
+    return docker.tls.TLSConfig(client_cert=own, ca_cert=str(folder / "ca.pem") if verify else None, verify=verify)
+
+
+def _over_ssh(where: Endpoint, version: str, timeout: float) -> APIClient:
+    import docker  # noqa: PLC0415
+
+    from stackproof.stack.engine.ssh import SshAdapter  # noqa: PLC0415 - of the SDK
+
+    # Of a socket that nobody asks for: to the SDK the way is a Unix socket, and what is at its end no business of it.
+    client = docker.APIClient(base_url="unix:///over/ssh", version=version, timeout=int(timeout))
+    try:
+        client.mount("http+docker://", SshAdapter(where.url, where.environ, timeout))
+    except BaseException:
+        client.close()
+        raise
     return client
 
 
 def dotted(version: tuple[int, int]) -> str:
     """A version of the API as the engine writes it."""
     return f"{version[0]}.{version[1]}"
-
-
-def _keep_authority(client: APIClient) -> None:
-    """REQUESTS_CA_BUNDLE and the like are for the world outside; requests would put them in the engine's own place."""
-    merge = client.merge_environment_settings
-
-    def merged(url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
-        return merge(url, proxies, stream, client.verify if verify is None else verify, cert)
-
-    client.merge_environment_settings = merged  # type: ignore[method-assign]

@@ -1,7 +1,8 @@
 """An engine that is reached over ssh: each connection is the command `docker system dial-stdio` there.
 
-So has Docker's own command line it, by the program `ssh`, with its configuration, agent, known hosts and jump hosts. The
-SDK's two ways are not taken: one needs paramiko, which reads little of that, and the other has no deadlines.
+So has Docker's own command line it, by the program `ssh`, with its configuration, agent, known hosts and jump hosts.
+The SDK's ways are not taken: one needs paramiko, which reads little of that, the other knows no deadlines, and neither
+can close one direction alone.
 """
 
 from __future__ import annotations
@@ -12,35 +13,33 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 from typing import IO, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from docker.transport import UnixHTTPAdapter
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 
-from stackproof.stack.engine_words import UnreachableError
-from stackproof.stack.ssh_words import reason_of_ssh
+from stackproof.stack import ssh_words
+from stackproof.stack.engine_words import Reason, UnreachableError
 
-_CONNECT = 8  # seconds for ssh to get to the machine; less than the first answer of an engine may take
-_ALIVE = 10  # seconds of silence after which ssh asks whether the machine is still there; three times
+_CONNECT = 8  # seconds for ssh to get there: less than the engine has for its first answer
+_ALIVE = 10  # seconds of silence after which ssh asks whether the machine is still there, three times
 _ENDING = 2.0  # seconds
 _HEARD = 4000  # bytes of what ssh complained of
 
 
 def command(url: str, environ: Mapping[str, str]) -> list[str]:
-    """The command that talks to the engine at `ssh://[USER@]HOST[:PORT][/SOCKET]`."""
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise UnreachableError("it names no host", remedy="write ssh://USER@HOST, as for `docker`")
-    if parts.password is not None:
-        raise UnreachableError("it has a password in it", remedy="use a key; ssh takes no password here")
+    """What talks to the engine at `ssh://[USER@]HOST[:PORT][/SOCKET]`; UnreachableError where that cannot be."""
+    parts = _parts(url)
     program = shutil.which("ssh", path=environ.get("PATH", os.defpath))
     if program is None:
-        raise UnreachableError("there is no program `ssh` here", remedy="install it (package openssh-client)")
+        raise UnreachableError(
+            Reason(text="there is no program `ssh` here", remedy="install it (Debian's package is openssh-client)")
+        )
     return [
         program,
         # Nobody sits here who could be asked for a password, or whether a host is the right one.
@@ -51,7 +50,7 @@ def command(url: str, environ: Mapping[str, str]) -> list[str]:
         *(("-l", unquote(parts.username)) if parts.username else ()),
         *(("-p", str(parts.port)) if parts.port else ()),
         "--",
-        parts.hostname,
+        str(parts.hostname),
         "docker",
         *((f"--host=unix://{parts.path}",) if parts.path.strip("/") else ()),
         "system",
@@ -59,28 +58,46 @@ def command(url: str, environ: Mapping[str, str]) -> list[str]:
     ]
 
 
+def _parts(url: str) -> SplitResult:
+    correct = "write ssh://USER@HOST or ssh://USER@HOST:PORT, as for `docker`"
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise UnreachableError(Reason(text=f"that is no address: {error}", remedy=correct)) from error
+    if not parts.hostname:
+        raise UnreachableError(Reason(text="it names no host", remedy=correct))
+    if parts.password is not None:
+        raise UnreachableError(Reason(text="an address with a password in it is not taken", remedy=correct))
+    return parts
+
+
 class SshAdapter(UnixHTTPAdapter):
-    """In the place of the SDK's adapter for a Unix socket: the same, with programs for sockets."""
+    """In the place of the SDK's adapter for a Unix socket: the same, with programs at the other end of the sockets."""
 
     def __init__(self, url: str, environ: Mapping[str, str], timeout: float) -> None:
-        self._command, self._environ = command(url, environ), environ
+        self._url, self._environ = url, environ
+        self._command = command(url, environ)
+        parts = urlsplit(url)
+        port = f"-p {parts.port} " if parts.port else ""
+        self._host = f"{port}{f'{parts.username}@' if parts.username else ''}{parts.hostname}"
         self._programs: list[_Program] = []
         self._lock = threading.Lock()
-        super().__init__("http+unix:///over/ssh", timeout)
+        super().__init__("http+unix:///over/ssh", int(timeout))
 
-    def get_connection(self, url: Any, proxies: Any = None) -> HTTPConnectionPool:
-        """The connections to the engine; `url` is that of a call."""
+    def get_connection(self, url: Any, proxies: Any = None) -> HTTPConnectionPool:  # type: ignore[override]  # noqa: ARG002
+        """The connections to the engine."""
         with self.pools.lock:
-            pool = self.pools.get(url)
+            pool: HTTPConnectionPool | None = self.pools.get(self._url)
             if pool is None:
-                pool = self.pools[url] = _Pool(self)
+                pool = self.pools[self._url] = _Pool(self)
         return pool
 
     def dial(self, timeout: float | None) -> _Program:
-        """One more connection."""
+        """One more connection. timeout: seconds that a call may take."""
         with self._lock:
             self._programs = [item for item in self._programs if not item.has_ended()]
-            made = _Program(self._command, self._environ, timeout)
+            made = _Program(self._command, self._environ, timeout, host=self._host)
             self._programs.append(made)
         return made
 
@@ -98,34 +115,42 @@ class SshAdapter(UnixHTTPAdapter):
 class _Program:
     """One ssh, and this side's end of what it reads and writes."""
 
-    def __init__(self, command: list[str], environ: Mapping[str, str], timeout: float | None) -> None:
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the program
-        self.socket, theirs = socket.socketpair()
-        with theirs:
-            self.socket.settimeout(timeout)
-            self._process = subprocess.Popen(
-                command,
-                stdin=theirs,
-                stdout=theirs,
-                stderr=self._said,
-                env=dict(environ),
-                # A Ctrl-C on this terminal ends the run, which still has to take its containers away.
-                start_new_session=True,
-            )
+    def __init__(self, command: Sequence[str], environ: Mapping[str, str], timeout: float | None, *, host: str) -> None:
+        self._host = host
+        with ExitStack() as undo:
+            self._said: IO[bytes] = undo.enter_context(tempfile.TemporaryFile())
+            self.socket, theirs = socket.socketpair()
+            undo.callback(self.socket.close)
+            with theirs:
+                self.socket.settimeout(timeout)
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=theirs.fileno(),
+                    stdout=theirs.fileno(),
+                    # A file, no pipe: a master that is shared by configuration would keep a pipe open.
+                    stderr=self._said,
+                    env=dict(environ),
+                    # A Ctrl-C on this terminal ends the run, which still has to take its containers away.
+                    start_new_session=True,
+                )
+            undo.pop_all()
 
     def has_ended(self) -> bool:
+        """Whether it has; nothing of it is left then."""
         if self._process.poll() is None:
             return False
         self._said.close()
         return True
 
     def end(self) -> None:
+        """Have it end; `wait` sees to it."""
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
         self._process.terminate()
 
     def wait(self) -> None:
+        """Until it has ended."""
         try:
             self._process.wait(timeout=_ENDING)
         except subprocess.TimeoutExpired:
@@ -134,16 +159,16 @@ class _Program:
         self._said.close()
 
     def complaint(self) -> UnreachableError | None:
-        """Why there is no answer; None where ssh does not say so."""
+        """Why there is no answer; None where it goes on."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=_ENDING)
         code = self._process.poll()
-        if code is None:
+        if code is None or self._said.closed:
             return None
         size = self._said.seek(0, os.SEEK_END)
         self._said.seek(max(0, size - _HEARD))
-        reason = reason_of_ssh(self._said.read().decode("utf-8", "replace"), code)
-        return UnreachableError(reason.text, remedy=reason.remedy)
+        text, remedy = ssh_words.told(self._said.read().decode("utf-8", "replace"), code, self._host)
+        return UnreachableError(Reason(text=text, remedy=remedy))
 
 
 class _Connection(HTTPConnection):
@@ -153,13 +178,32 @@ class _Connection(HTTPConnection):
         self._program: _Program | None = None
 
     def connect(self) -> None:
-        seconds = self.timeout if isinstance(self.timeout, (int, float)) else None
-        self._program = self._adapter.dial(seconds)
+        self._program = self._adapter.dial(self.timeout if isinstance(self.timeout, (int, float)) else None)
         self.sock = self._program.socket
 
     def getresponse(self) -> Any:
-        began = time.monotonic()
         try:
             return super().getresponse()
-        except (OSError, ValueError) as error:
+        except TimeoutError:
             raise
+        except (OSError, HTTPException) as error:
+            if isinstance(error, BadStatusLine) and not isinstance(error, RemoteDisconnected):
+                raise UnreachableError(
+                    Reason(
+                        text=f"what answers there is no engine: {error}",
+                        remedy="a shell that writes something before a command is run has to leave that",
+                    )
+                ) from error
+            why = None if self._program is None else self._program.complaint()
+            if why is None:
+                raise
+            raise why from error
+
+
+class _Pool(HTTPConnectionPool):
+    def __init__(self, adapter: SshAdapter) -> None:
+        super().__init__("localhost", timeout=adapter.timeout, maxsize=adapter.max_pool_size)
+        self._adapter = adapter
+
+    def _new_conn(self) -> _Connection:
+        return _Connection(self._adapter, self.timeout.connect_timeout)
