@@ -1,12 +1,18 @@
-"""Which commit the files on disk are, as far as Git can say."""
+"""Which commit the files on disk are, as far as Git can say, or whoever packed them without their repository."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackproof.evidence import jsonfile
+
+PACKED = ".stackproof-source.json"
+"""What a project in an image has in the place of its repository: `schema`, `commit`, `dirty`, as when it was packed."""
+_SCHEMA = 1
 _DEADLINE = 20.0  # seconds
 
 
@@ -23,13 +29,38 @@ class SourceState:
 
 
 def state(project: Path) -> SourceState:
-    """Ask Git about `project`; no Git, no repository or no answer within 20 s make the commit None."""
+    """Ask Git about `project`; no Git, no repository or no answer within 20 s make the commit None.
+
+    Without a repository, what lies in PACKED counts, for what that is worth: nobody signs it.
+    """
     commit = _git(project, "rev-parse", "--verify", "--quiet", "HEAD")
     if commit is None or not commit.strip():
-        return SourceState()
+        return SourceState() if (project / ".git").exists() else _packed(project)
     changes = _git(project, "status", "--porcelain", "--untracked-files=normal", "--", ".")
     # When Git knows the commit but cannot compare, "clean" would be a guess.
     return SourceState(commit=commit.strip(), dirty=changes is None or bool(changes.strip()))
+
+
+def packed(found: SourceState) -> bytes:
+    """The content of PACKED for files of that state."""
+    return json.dumps({"schema": _SCHEMA, "commit": found.commit, "dirty": found.dirty}).encode()
+
+
+def _packed(project: Path) -> SourceState:
+    data = jsonfile.read(project / PACKED)
+    if data is None or data.get("schema") != _SCHEMA:
+        return SourceState()
+    commit = jsonfile.text(data, "commit")
+    return SourceState(commit=commit, dirty=data.get("dirty") is not False) if commit else SourceState()
+
+
+def tracked(project: Path) -> tuple[Path, ...] | None:
+    """The files below `project` that Git keeps, and that are there; None where Git keeps nothing of it."""
+    names = _git(project, "ls-files", "-z", "--cached", "--", ".")
+    if not names:
+        return None
+    found = (project / name for name in sorted({*names.split("\0")} - {""}))
+    return tuple(path for path in found if path.is_symlink() or path.is_file())
 
 
 def changed(project: Path, base: str, paths: Iterable[Path]) -> tuple[str, ...] | None:

@@ -17,7 +17,8 @@ from pathlib import Path
 import jinja2
 import yaml
 
-_HERE = Path(__file__).parent
+_TEMPLATE = Path(__file__).with_name("kubernetes_job.yaml.j2")
+_SCRIPT = Path(__file__).with_name("kubernetes_pod.sh")
 USER = 10001
 """Who runs in the pod, user and group: nobody that a node has."""
 PROJECT, RESULTS = "/project", "/results"
@@ -27,6 +28,7 @@ MOST_SHARDS = 100_000
 
 USUAL_MINUTES = 30
 
+_READ_ONLY = {"HOME": "/tmp", "PYTEST_ADDOPTS": "-o cache_dir=/tmp/pytest-cache"}  # noqa: S108 - the pod's own
 # A DNS-1123 label has 63 characters; a pod's name goes on with an index of up to 5 digits and 5 random characters.
 _LONGEST = 50
 _LABEL = 63
@@ -81,8 +83,10 @@ class JobOrder:
 
     @property
     def name(self) -> str:
-        """Name of the Job, fit for DNS, and another one for whatever is ordered otherwise."""
-        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
+        """Name of the Job, fit for DNS, and another one for whatever is ordered otherwise or written otherwise."""
+        state = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode())
+        state.update(_TEMPLATE.read_bytes() + _SCRIPT.read_bytes())
+        digest = state.hexdigest()[:8]
         words = re.sub(r"[^a-z0-9]+", "-", f"stackproof-{self.title}".lower())
         return f"{words[: _LONGEST - 9].strip('-')}-{digest}"
 
@@ -100,7 +104,7 @@ class JobOrder:
 def manifest(order: JobOrder) -> str:
     """The YAML documents, for `kubectl apply -f -`; the same text for the same order."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
+        loader=jinja2.FileSystemLoader(_TEMPLATE.parent),
         autoescape=False,  # noqa: S701 - YAML: every value goes through `quoted`
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -110,14 +114,14 @@ def manifest(order: JobOrder) -> str:
     environment.filters["quoted"] = _quoted
     seconds = order.minutes * 60
     waves = -(-order.shards // order.at_once)
-    return environment.get_template("kubernetes_job.yaml.j2").render(
+    return environment.get_template(_TEMPLATE.name).render(
         title=" ".join(order.title.split()),
         name=order.name,
         namespace=order.namespace,
         labels=_labels(order),
         shown=shlex.join(("stackproof", *order.command)),
         command=[_literal(word) for word in ("python", "-m", "stackproof", *_sharded(order.command))],
-        script=(_HERE / "kubernetes_pod.sh").read_text(encoding="utf-8").rstrip(),
+        script=_SCRIPT.read_text(encoding="utf-8").rstrip(),
         shards=order.shards,
         parallelism=order.at_once,
         retries=order.retries,
@@ -126,7 +130,7 @@ def manifest(order: JobOrder) -> str:
         job_seconds=waves * (order.retries + 1) * seconds + _IMAGES,
         user=USER,
         image=order.image,
-        environment=[(name, _literal(value)) for name, value in sorted(order.environment.items())],
+        environment=[(name, _literal(value)) for name, value in sorted({**_READ_ONLY, **order.environment}.items())],
         secrets=sorted(order.secrets, key=lambda secret: secret.variable),
         cpu=order.resources.cpu,
         memory=order.resources.memory,
