@@ -18,7 +18,11 @@ from stackproof.stack import built, engine, labels, sweep
 from stackproof.stack.engine_records import Owned
 
 
-@click.group("stack", cls=CommandGroup, elsewhere={"up": "stackproof.cli.stack_up:up"})
+@click.group(
+    "stack",
+    cls=CommandGroup,
+    elsewhere={"image": "stackproof.cli.stack_image:image", "up": "stackproof.cli.stack_up:up"},
+)
 def stack() -> None:
     """Start a stack by itself, and look after those in containers."""
 
