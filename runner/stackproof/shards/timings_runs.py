@@ -28,7 +28,8 @@ def gather(folder: Path, into: Gathered) -> bool:
             continue
         log = testlog.read(cell_dir / _TESTS)
         if log.damaged:
-            into.problems.append(f"{cell_dir / _TESTS}: damaged from line {log.damaged_at} on ({counted(log.damaged, 'line')})")
+            where = f"{cell_dir / _TESTS}: damaged from line {log.damaged_at} on"
+            into.problems.append(f"{where} ({counted(log.damaged, 'line')})")
         _take(log, key, into)
         if (start := _start(result, log, cell_dir)) is not None:
             into.start(key, start)
