@@ -22,34 +22,53 @@ FORMAT = "kubernetes"
 # Of `stackproof run`: what a plan without a lane is of.
 _OF_A_RUN = ("suite", "setup", "stack_config", "file", "subdirs", "pattern", "together", "inference_mode", "env")
 _OF_A_JOB = (
-    click.Option(["--image"], metavar="REF@sha256:…", help="With kubernetes: the image that the pods run, by digest."),
-    click.Option(["--claim"], metavar="NAME", help="With kubernetes: the PersistentVolumeClaim that evidence goes to."),
-    click.Option(["--namespace"], metavar="NAME", help="With kubernetes: of the Job (default: kubectl's)."),
+    click.Option(["--image"], metavar="REF@sha256:…", help="The image that the pods run, by digest."),
+    click.Option(["--claim"], metavar="NAME", help="The PersistentVolumeClaim that evidence goes to."),
+    click.Option(["--namespace"], metavar="NAME", help="Of the Job (default: kubectl's)."),
     click.Option(
         ["--secret"],
         metavar="NAME|VARIABLE=NAME/KEY",
         multiple=True,
-        help="With kubernetes: the Secret that has the variables of real calls, all or one of them. May be repeated.",
+        help="The Secret that has the variables of real calls, all or one of them. May be repeated.",
     ),
-    click.Option(["--parallelism"], type=click.IntRange(min=1), metavar="N", help="With kubernetes: pods at a time."),
+    click.Option(
+        ["--parallelism"], type=click.IntRange(min=1), metavar="N", help="Pods at a time (default: all of them)."
+    ),
     click.Option(
         ["--minutes"],
         type=click.IntRange(min=1, max=10_000),
         metavar="N",
-        help="With kubernetes: that a shard may take (default: the lane's timeout, else 30).",
+        help="Minutes that a shard may take (default: the lane's timeout, else 30).",
     ),
     click.Option(
         ["--retries"],
         type=click.IntRange(min=0, max=10),
         default=2,
         metavar="N",
-        help="With kubernetes: of a shard whose pod failed. Tests that fail are no such failure. (default: 2)",
+        help="Further tries of a shard whose pod failed; tests that fail are no such failure (default: 2).",
     ),
-    click.Option(["--cpu"], default="1", metavar="QUANTITY", help="With kubernetes: of each pod (default: 1)."),
-    click.Option(["--memory"], default="2Gi", metavar="QUANTITY", help="With kubernetes: of each pod (default: 2Gi)."),
-    click.Option(["--disk"], default="2Gi", metavar="QUANTITY", help="With kubernetes: of each pod (default: 2Gi)."),
+    click.Option(["--cpu"], default="1", metavar="QUANTITY", help="Of each pod (default: 1)."),
+    click.Option(["--memory"], default="2Gi", metavar="QUANTITY", help="Of each pod (default: 2Gi)."),
+    click.Option(["--disk"], default="2Gi", metavar="QUANTITY", help="Of each pod (default: 2Gi)."),
 )
 _JOB = tuple(str(option.name) for option in _OF_A_JOB)
+
+
+class PlanCommand(click.Command):
+    """`plan`: what is for this format alone comes last, under headings of its own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One heading for each part."""
+        options = (each for each in self.get_params(ctx) if isinstance(each, click.Option))
+        records = {each.name: each.get_help_record(ctx) for each in options}
+        own = [record for name, record in records.items() if name not in (*_OF_A_RUN, *_JOB)]
+        for heading, rows in (
+            ("Options", own),
+            (f"For --format {FORMAT}", [records[name] for name in _JOB]),
+            (f"For --format {FORMAT} without a lane, as of stackproof run", [records[name] for name in _OF_A_RUN]),
+        ):
+            with formatter.section(heading):
+                formatter.write_dl([row for row in rows if row is not None])
 
 
 class Surroundings(Protocol):
@@ -80,7 +99,8 @@ def refuse_elsewhere(ctx: click.Context) -> None:
     if given:
         flag = f"--{given[0].replace('_', '-')}"
         raise UsageError(
-            f"{flag} is about the pods of --format {FORMAT}", hint=f"add --format {FORMAT}, or leave {flag} out"
+            f"{flag} is for --format {FORMAT} alone",
+            hint=f"add --format {FORMAT}; stackproof run --dry-run plans a command line",
         )
     if ctx.params["pytest_args"]:
         raise UsageError(f"unexpected argument {ctx.params['pytest_args'][0]!r}")
@@ -93,8 +113,12 @@ def show(
     from stackproof.cli import kubernetes_order  # noqa: PLC0415 - what the other formats do without
     from stackproof.shards import kubernetes  # noqa: PLC0415
 
+    if shards is None and lane is not None and lane.shards > 1:
+        shards = lane.shards
     if shards is None:
-        raise UsageError(f"--format {FORMAT}: in how many shards is not said", hint="add --shards N, for 8 pods: 8")
+        raise UsageError(f"--format {FORMAT}: in how many shards is not said", hint="for example --shards 8")
+    for path in timings:
+        _require_in_image(path, around.project)
     values = ctx.params
     asked = kubernetes_order.Asked(
         shards=shards,
@@ -117,6 +141,20 @@ def show(
         order = kubernetes_order.of_lane(asked, lane, timings)
     console.out(kubernetes.manifest(order).rstrip("\n"))
     return ExitCode.PASS
+
+
+def _require_in_image(path: str, project: Path) -> None:
+    """The pods have what is in the image, and that is what Git keeps."""
+    from stackproof.evidence import git  # noqa: PLC0415
+
+    place = (project / path).resolve()
+    kept = git.tracked(project)
+    there = place.exists() if kept is None else any(file.resolve().is_relative_to(place) for file in kept)
+    if not (there and place.is_relative_to(project.resolve())) or Path(path).is_absolute():
+        raise UsageError(
+            f"--timings: {path} will not be in the image, which holds the files that Git keeps",
+            hint="`stackproof timings --output ci/timings.json` writes one to commit",
+        )
 
 
 def _planned(ctx: click.Context, around: Surroundings, timings: Sequence[str]) -> Any:

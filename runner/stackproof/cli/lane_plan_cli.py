@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stackproof.lanes.sharding import LanePlan
 
 
-@click.command("plan", params=kubernetes_plan.parameters())
+@click.command("plan", cls=kubernetes_plan.PlanCommand, params=kubernetes_plan.parameters())
 @click.option("--lane", "name", metavar="NAME", help="The lane that is planned.")
 @click.option("--shards", type=click.IntRange(min=1), metavar="N", help="In so many jobs, each with a part of it.")
 @click.option(
