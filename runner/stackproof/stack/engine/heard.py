@@ -6,13 +6,13 @@ import contextlib
 import queue
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from docker import APIClient
 
-Event = Mapping[str, Any]
+Event = TypeVar("Event")
 
 _STEP = 0.05  # seconds between two looks at whether to go on
 _ENDING = 5.0  # seconds

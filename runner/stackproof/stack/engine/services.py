@@ -7,7 +7,6 @@ removed its tasks stay, those that run go on running, and the containers of thos
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,10 +14,13 @@ from typing import Any
 
 from stackproof.errors import DockerError
 from stackproof.stack.engine.calls import Calls
+from stackproof.stack.engine.client import CALL
+from stackproof.stack.engine.heard import heard
 from stackproof.stack.engine_records import JobSpec, SecretUse, TaskFacts
 
 _STEP = 0.1  # seconds between two looks
 _ENDS = 30.0  # seconds that the tasks of a removed service have to be gone in
+_SILENT = 5.0  # seconds that nodes may not answer with what is there already
 _NANO = 1_000_000_000
 
 
@@ -67,13 +69,20 @@ class Services(Calls):
         """The tasks of a service, by slots and in the order of their making; none where it has none, or is gone."""
         return tuple(task for task in self._tasks() if task.service == service)
 
-    def service_logs(self, service: str, *, follow: bool = False) -> Iterator[bytes]:
-        """What the tasks of a service have written, in pieces. follow: until all have ended, or it is removed."""
-        yield from self._log(f"the log of service {service[:12]}", f"/services/{service}/logs", follow=follow)
+    def service_logs(
+        self, service: str, *, follow: bool = False, check: Callable[[], None] = lambda: None
+    ) -> Iterator[bytes]:
+        """What the tasks of a service have written, in pieces. follow: until all have ended, or it is removed.
 
-    def task_logs(self, task: str, *, follow: bool = False) -> Iterator[bytes]:
-        """What one task has written, in pieces. DockerError where its node cannot be reached."""
-        yield from self._log(f"the log of task {task[:12]}", f"/tasks/{task}/logs", follow=follow)
+        check: called while waiting, raises to end it. Without `follow` DockerError where a node does not answer.
+        """
+        yield from self._log(f"the log of service {service}", f"/services/{service}/logs", check, follow=follow)
+
+    def task_logs(
+        self, task: str, *, follow: bool = False, check: Callable[[], None] = lambda: None
+    ) -> Iterator[bytes]:
+        """What one task has written, in pieces; as `service_logs`."""
+        yield from self._log(f"the log of task {task}", f"/tasks/{task}/logs", check, follow=follow)
 
     def remove_service(self, service: str, *, check: Callable[[], None] = lambda: None) -> tuple[TaskFacts, ...]:
         """End and remove a service, by id or name, and wait until its tasks are gone; nothing where it is not there.
@@ -82,7 +91,7 @@ class Services(Calls):
         check: called while waiting, raises to end it; what is not gone by then goes by itself.
         """
         with self._told(f"removing service {service}"):
-            found = self._or_none(lambda: self._client.inspect_service(service))
+            found = self._or_none(lambda: self._client.inspect_service(service))  # type: ignore[no-untyped-call]
             if found is None:
                 return ()
             self._or_none(lambda: self._client.remove_service(str(found["ID"])))  # type: ignore[no-untyped-call]
@@ -104,17 +113,29 @@ class Services(Calls):
             found = self._client.tasks()  # type: ignore[no-untyped-call]
         return tuple(sorted((_task(item) for item in found), key=lambda task: (task.slot, task.created)))
 
-    def _log(self, what: str, path: str, *, follow: bool) -> Iterator[bytes]:
-        client: Any = self._client
-        wanted = {"stdout": True, "stderr": True, "follow": follow}
+    def _log(self, what: str, path: str, check: Callable[[], None], *, follow: bool) -> Iterator[bytes]:
+        silent = time.monotonic() + _SILENT
+
+        def waiting() -> None:
+            check()
+            # Managers ask the node, and wait for one that is gone without an end.
+            if not follow and time.monotonic() > silent:
+                raise DockerError(
+                    f"{what} did not come whole: a node said nothing for {_SILENT:.0f} s",
+                    hint="`docker node ls` says which one is down",
+                )
+
+        def read(client: Any) -> Iterator[bytes]:
+            wanted = {"stdout": True, "stderr": True, "follow": follow}
+            # The SDK has no call for tasks.
+            answer = client._get(client._url(path), params=wanted, stream=True)  # noqa: SLF001
+            client._raise_for_status(answer)  # noqa: SLF001
+            yield from client._multiplexed_response_stream_helper(answer)  # noqa: SLF001
+
         with self._told(f"reading {what}"):
-            answer = client._get(client._url(path), params=wanted, stream=True)  # noqa: SLF001 - the SDK has no call for tasks
-            try:
-                client._raise_for_status(answer)  # noqa: SLF001
-                yield from client._multiplexed_response_stream_helper(answer)  # noqa: SLF001
-            finally:
-                with contextlib.suppress(OSError, DockerError):
-                    answer.close()
+            for piece in heard(self._another(CALL), read, waiting):
+                silent = time.monotonic() + _SILENT
+                yield piece
 
 
 def _secret(use: SecretUse) -> Any:
