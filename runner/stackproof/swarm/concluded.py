@@ -98,8 +98,9 @@ def _show(  # noqa: PLR0917 - each is another thing
     for each in judged.values():
         entries = each.facts.log.tests.values()
         screen.failures([entry for entry in entries if entry.outcome.bad], each.facts.misses, plan.run_dir)
-    tests = _together(judged)
-    screen.line(f"{cell.suite.name} {tests.done}/{tests.total}  {tests.words()}")
+    if judged:
+        tests = _together(judged)
+        screen.line(f"{cell.suite.name} {tests.done}/{tests.total}  {tests.words()}")
     if calls := _calls(judged):
         weakest = _SEALS[min(_SEALS.index(each.sealed) if each.sealed in _SEALS else 0 for each in judged.values())]
         screen.calls(cell, calls, weakest, Seal(sealed=weakest == "namespace"))

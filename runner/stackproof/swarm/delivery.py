@@ -5,6 +5,7 @@ from __future__ import annotations
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -94,17 +95,18 @@ def _written(opened: tarfile.TarFile, folder: Path, what: str) -> Iterator[str]:
         yield entry.name
 
 
-def inner(pieces: Iterable[bytes]) -> IO[bytes]:
+@contextmanager
+def inner(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
     """The one file that an engine's archive of it holds; tarfile.TarError where it holds none, or is cut."""
-    outer: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the caller closes it
-    for piece in pieces:
-        outer.write(piece)
-    outer.seek(0)
-    opened = tarfile.open(fileobj=outer, mode="r:")  # noqa: SIM115 - what is read from it lives as long
-    found = next((opened.extractfile(entry) for entry in opened if entry.isreg()), None)
-    if found is None:
-        raise tarfile.ReadError("there is no file in it")
-    return found
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as outer:
+        for piece in pieces:
+            outer.write(piece)
+        outer.seek(0)
+        with tarfile.open(fileobj=outer, mode="r:") as opened:
+            found = next((opened.extractfile(entry) for entry in opened if entry.isreg()), None)
+            if found is None:
+                raise tarfile.ReadError("there is no file in it")
+            yield found
 
 
 def _clear(folder: Path) -> None:

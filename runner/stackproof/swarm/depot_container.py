@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -86,7 +86,7 @@ class DepotContainer:
                 hint="the engine's own log may say why; run again",
             )
 
-    def fetch(self, piece: int) -> IO[bytes]:
+    def fetch(self, piece: int) -> AbstractContextManager[IO[bytes]]:
         """The result of a piece; DockerError where it does not come out, tarfile.TarError where it comes cut."""
         pieces = self._engine.get(self._id, f"{_FOLDER}/results/{piece}.tar")
         if pieces is None:

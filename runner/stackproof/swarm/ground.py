@@ -82,6 +82,8 @@ class Ground:
                 secrets=(self.secret,),
                 # What `unshare` asks for: a replay shuts itself off from this very network.
                 capabilities=("SYS_ADMIN",) if self.internal else (),
+                # Whoever takes the job away wants nothing more of its tasks.
+                stop_grace=1.0,
                 constraints=tuple(f"node.id!={node}" for node in sorted(starts[0].avoid)),
             )
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 from stackproof.errors import DockerError, NotProvenError
 from stackproof.stack.engine_records import NodeFacts, TaskFacts
+from stackproof.stack.process import shown, tail
 from stackproof.swarm import delivery, rounds
 from stackproof.swarm.depot_container import DepotContainer
 from stackproof.swarm.ground import Ground
@@ -101,18 +102,26 @@ class Watch:
         dead = rounds.fate(task, node, begun=each.begun, said=each.said, ended=each.ended, now=now, limits=self.limits)
         if not dead:
             return
-        words = each.words or (self._last_words(task) if task is not None and task.state == "failed" else "")
+        failed = task is not None and task.state == "failed"
+        last = self._log(each, task) if task is not None and failed else ""
+        words = each.words or last
         each.dead = f"{dead}: {words}" if words else dead
         self.shown.line(f"✗ {self.pieces[each.piece].title}, attempt {each.number}: {each.dead}")
+        if failed:
+            self.shown.line(f"  log {shown(self.log_of(each))}")
 
-    def _last_words(self, task: TaskFacts) -> str:
-        """The last line that a task wrote; empty where that is not to be had."""
-        written = b""
-        with suppress(DockerError):
+    def log_of(self, each: Try) -> Path:
+        """Where the log of an attempt that failed is kept."""
+        return self.cells.parent / "swarm" / f"{self.pieces[each.piece].cell.id}.{each.number}.log"
+
+    def _log(self, each: Try, task: TaskFacts) -> str:
+        """Keep what a task wrote, and give its last line; empty where that is not to be had."""
+        path = self.log_of(each)
+        path.parent.mkdir(exist_ok=True)
+        with suppress(DockerError), path.open("wb") as file:
             for data in self.ground.engine.task_logs(task.id):
-                written = (written + data)[-4096:]
-        lines = [line.strip() for line in written.decode(errors="replace").splitlines() if line.strip()]
-        return lines[-1][:_LONGEST_LINE] if lines else ""
+                file.write(data)
+        return next(iter(tail(path, 1)), "").strip()[:_LONGEST_LINE]
 
     def _note(self, event: Mapping[str, Any]) -> None:
         """One line of the depot; about what it says of a task, the task itself has been asked."""
