@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import copyfile
 
 from stackproof.errors import DockerError
-from stackproof.stack import luggage, place, pump
+from stackproof.stack import luggage, place, pump, through
 from stackproof.stack.engine_records import ContainerSpec
 from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
@@ -23,11 +23,16 @@ _STEP = 0.05
 def across(where: Place, target: str, *, python: str, guest: Path, name: str = "way") -> Iterator[str]:
     """A way to `target`, host:port in the network of `where`, for as long as the context lasts; yields host:port here.
 
-    It is in that network and in the engine's default one, where a port can be published; the stack's image and its
-    Python run it. guest: a folder for its program. name: what it is called among the containers of its run. DockerError
-    when the engine gives it no port.
+    The stack's image and its Python run it. Where the engine is reached over TCP or ssh, its own connection is the way.
+    Else a port leads there: the container is in that network and in the engine's default one, where one can be
+    published. guest: a folder for its program. name: what it is called among the containers of its run. DockerError
+    when that does not come about.
     """
     engine, sharing = where.engine, where.sharing
+    if sharing.through:
+        with _through(where, target, python=python, name=name) as led:
+            yield led
+        return
     program = guest / Path(pump.__file__).name
     copyfile(pump.__file__, program)
     spec = ContainerSpec(
@@ -55,6 +60,26 @@ def across(where: Place, target: str, *, python: str, guest: Path, name: str = "
         yield f"{sharing.machine}:{_published(where, container, target)}"
     finally:
         engine.remove(spec.name)
+
+
+@contextmanager
+def _through(where: Place, target: str, *, python: str, name: str) -> Iterator[str]:
+    spec = ContainerSpec(
+        name=where.name(name),
+        image=where.image,
+        entrypoint=(),
+        command=(python, "-I", "-S", "-c", "import signal; signal.pause()"),
+        labels=where.labels,
+        user=place.caller(where.engine),
+        network=where.network,
+    )
+    try:
+        container = where.engine.create(spec)
+        where.engine.start(container)
+        with through.leading(where.engine, container, python, target) as led:
+            yield led
+    finally:
+        where.engine.remove(spec.name)
 
 
 def _published(where: Place, container: str, target: str) -> int:

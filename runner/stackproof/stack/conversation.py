@@ -10,8 +10,8 @@ import socket
 import struct
 from typing import Any, Protocol
 
-_HEADER = struct.Struct(">BxxxI")
-_STDERR = 2
+HEADER = struct.Struct(">BxxxI")
+STDERR = 2
 _PIECE = 1 << 16
 _HEARD = 2000  # characters of what it complained of
 
@@ -77,9 +77,9 @@ class Conversation:
                     item.close()
 
     def _hear(self) -> None:
-        kind, size = _HEADER.unpack(self._exactly(_HEADER.size))
+        kind, size = HEADER.unpack(self._exactly(HEADER.size))
         data = self._exactly(size)
-        if kind == _STDERR:
+        if kind == STDERR:
             self._complained = (self._complained + data)[-_HEARD:]
         else:
             self._said += data

@@ -29,6 +29,7 @@ class Sharing:
 
     proof: folders count as shared only once a container was seen to hold a file of this run. machine: where a port that
     the engine publishes is reached from here. publish_at: the address of the engine's machine that it is published at.
+    through: what leads into a container goes through the engine's own connection, and needs no such port.
     """
 
     folders: bool | None
@@ -37,6 +38,7 @@ class Sharing:
     proof: bool = True
     machine: str = ports.LOOPBACK
     publish_at: str = ports.LOOPBACK
+    through: bool = False
 
     @property
     def elsewhere(self) -> bool:
@@ -51,10 +53,17 @@ def decide(where: Endpoint, facts: EngineFacts, environment: Mapping[str, str], 
     """
     asked = environment.get(VARIABLE, "").strip()
     machine = _machine(where)
-    found = Sharing(folders=None, addresses=None, why="tried", proof=facts.name != host)
+    # A tunnel leads to the engine and nowhere else; of another machine, a firewall may leave no other port open.
+    through = where.socket is None
+    found = Sharing(folders=None, addresses=None, why="tried", proof=facts.name != host, through=through)
     if machine not in _HERE:
         found = Sharing(
-            folders=False, addresses=False, why=f"it is on {machine}", machine=machine, publish_at=EVERYWHERE
+            folders=False,
+            addresses=False,
+            why=f"it is on {machine}",
+            machine=machine,
+            publish_at=EVERYWHERE,
+            through=through,
         )
     match asked:
         case "":

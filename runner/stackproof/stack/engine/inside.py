@@ -57,11 +57,19 @@ class Inside(Calls):
 
     def converse(self, container: str, command: Sequence[str], *, silent: float) -> Conversation:
         """Run a command in a running container, as its user, to talk with. silent: seconds that it may say nothing."""
+        raw, whole = self.wired(container, command)
+        return Conversation(raw, timeout=silent, whole=whole)
+
+    def wired(self, container: str, command: Sequence[str]) -> tuple[Any, Any]:
+        """Run a command in a running container, as its user: the socket of its input and output, plain or with TLS.
+
+        Output is in the engine's frames, see `conversation`. Second comes what lives with the socket, and is closed
+        with it.
+        """
         with self._told(f"running {command[0]} in container {container[:12]}"):
             made = self._client.exec_create(container, list(command), stdin=True, stdout=True, stderr=True)
             stream = self._client.exec_start(made["Id"], socket=True)
-        raw: Any = getattr(stream, "_sock", stream)
-        return Conversation(raw, timeout=silent, whole=stream)
+        return getattr(stream, "_sock", stream), stream
 
 
 def _feed(stream: Any, given: bytes) -> None:
