@@ -18,7 +18,8 @@ _DEFAULTS = frozenset(
     }
 )  # fmt: skip
 _JOB = _DEFAULTS | {
-    "allow_failure", "coverage", "dependencies", "environment", "extends", "inherit", "needs", "resource_group",
+    "allow_failure", "coverage", "dependencies", "environment", "extends", "inherit", "needs", "parallel",
+    "resource_group",
     "rules", "script", "stage", "trigger", "variables", "when", "description",
 }  # fmt: skip
 _STAGES = ("build", "test", "deploy")

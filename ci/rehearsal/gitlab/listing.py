@@ -26,7 +26,8 @@ def _line(job: Planned) -> str:
     when = "" if job.when == "on_success" else f", {job.when}"
     may = "; may fail" if job.tolerated else ""
     does = "; a child pipeline of " + " and ".join(_files(job.given["trigger"])) if "trigger" in job.given else ""
-    return f"  {job.name}{after}: stage {job.stage}{when}{may}{does}"
+    times = f", {job.parallel} times" if job.parallel is not None else ""
+    return f"  {job.name}{after}: stage {job.stage}{times}{when}{may}{does}"
 
 
 def _files(trigger: Any) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,8 @@ def _jobs(
     around: Around, loaded: Config, made: Pipeline, known: Mapping[str, str], ends: list[RunEnd]
 ) -> dict[str, JobEnd]:
     done: dict[str, JobEnd] = {}
-    kept: dict[str, Path] = {}
+    # What each job has left, by its name; of a parallel one each time that it ran.
+    kept: dict[str, dict[str, Path]] = {}
     stage = around.stage
     for job in made.jobs:
         if stage.order.jobs and around.source != _CHILD and job.name not in _wanted(made, stage.order.jobs):
@@ -114,17 +115,24 @@ def _jobs(
         variables = {**known, **made.variables, **job.variables, **around.outside}
         circles(job.variables, lambda what, job=job: stage.found.add(job.place, f"{job.name}: {what}"))  # type: ignore[misc]
         if pretended is not None:
-            leg = LegEnd(job=job.name, name=job.name, result=pretended, why="not run", pretended=True)
+            legs = [LegEnd(job=job.name, name=job.name, result=pretended, why="not run", pretended=True)]
         elif why:
             stage.say(f"{job.name}: skipped, {why}")
-            leg = LegEnd(job=job.name, name=job.name, result=Result.SKIPPED, why=why)
+            legs = [LegEnd(job=job.name, name=job.name, result=Result.SKIPPED, why=why)]
         elif "trigger" in job.given:
-            leg = _trigger(around, job, variables, kept, ends)
+            legs = [_trigger(around, job, variables, kept, ends)]
         else:
             takes = own if job.takes is None else job.takes
-            leg, left = run_job(stage, job, variables, {name: kept[name] for name in takes if name in kept})
-            kept |= {} if left is None else {job.name: left}
-        done[job.name] = JobEnd(id=job.name, needs=tuple(own), legs=(leg,))
+            there = {each: path for name in takes for each, path in kept.get(name, {}).items()}
+            legs = []
+            for name, numbers in job.instances():
+                if not _of_shard(stage, job, name):
+                    stage.found.play(f"{name}: left out by --matrix")
+                    continue
+                leg, left = run_job(stage, replace(job, name=name), {**variables, **numbers}, there)
+                legs.append(replace(leg, job=job.name))
+                kept.setdefault(job.name, {}).update({} if left is None else {name: left})
+        done[job.name] = JobEnd(id=job.name, needs=tuple(own), legs=tuple(legs))
     return done
 
 
@@ -142,6 +150,12 @@ def _of_matrix(stage: Stage, job: Planned) -> bool:
     """`--matrix lane=NAME` keeps one job of a child, and what has no part in the choice: its verdict."""
     lane = stage.order.matrix.get("lane")
     return lane is None or job.name == lane or job.stage in (".pre", ".post")
+
+
+def _of_shard(stage: Stage, job: Planned, name: str) -> bool:
+    """`--matrix shard=1/3` keeps that one of what runs in parallel."""
+    wanted = stage.order.matrix.get("shard")
+    return wanted is None or job.parallel is None or name == f"{job.name} {wanted}"
 
 
 def _own(job: Planned, done: Mapping[str, JobEnd], loaded: Config, made: Pipeline) -> list[str]:
@@ -168,7 +182,11 @@ def _why_not(job: Planned, before: list[JobEnd]) -> str:
 
 
 def _trigger(
-    around: Around, job: Planned, variables: Mapping[str, str], kept: Mapping[str, Path], ends: list[RunEnd]
+    around: Around,
+    job: Planned,
+    variables: Mapping[str, str],
+    kept: Mapping[str, Mapping[str, Path]],
+    ends: list[RunEnd],
 ) -> LegEnd:
     stage, before, given = around.stage, time.monotonic(), job.given["trigger"]
     if not isinstance(given, dict) or "include" not in given:
@@ -199,12 +217,14 @@ def _trigger(
     return LegEnd(job=job.name, name=job.name, result=result, why=why, seconds=time.monotonic() - before)
 
 
-def _sources(around: Around, job: Planned, given: Any, kept: Mapping[str, Path]) -> list[tuple[str, str]] | str:
+def _sources(
+    around: Around, job: Planned, given: Any, kept: Mapping[str, Mapping[str, Path]]
+) -> list[tuple[str, str]] | str:
     made: list[tuple[str, str]] = []
     for one in given if isinstance(given, list) else [given]:
         entry = {"local": one} if isinstance(one, str) else one
         if "artifact" in entry:
-            folder = kept.get(entry["job"])
+            folder = kept.get(entry["job"], {}).get(entry["job"])
             path = None if folder is None else folder / entry["artifact"]
             if path is None or not path.is_file():
                 return f"the job {entry['job']!r} has left no {entry['artifact']!r}"

@@ -13,12 +13,16 @@ from ci.rehearsal.gitlab.config import Config
 from ci.rehearsal.gitlab.variables import worked_out
 from ci.rehearsal.problems import Place, WorkflowError
 
+_MOST_PARALLEL = 200
 _WHEN = ("on_success", "on_failure", "always", "manual", "never", "delayed")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Planned:
-    """A job of a pipeline. needs: None where it waits for all stages before its own; takes: whose artifacts it gets."""
+    """A job of a pipeline. needs: None where it waits for all stages before its own; takes: whose artifacts it gets.
+
+    parallel: how many times it runs, each with a number of its own; None where it is not parallel.
+    """
 
     name: str
     stage: str
@@ -29,6 +33,22 @@ class Planned:
     tolerated: bool
     given: Mapping[str, Any]
     place: Place
+    parallel: int | None = None
+
+    def instances(self) -> list[tuple[str, dict[str, str]]]:
+        """Each time that it runs: what it is called then, and the variables that say which it is.
+
+        https://docs.gitlab.com/ci/yaml/#parallel
+        """
+        if self.parallel is None:
+            return [(self.name, {"CI_NODE_TOTAL": "1"})]
+        return [
+            (
+                f"{self.name} {index}/{self.parallel}",
+                {"CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(self.parallel)},
+            )
+            for index in range(1, self.parallel + 1)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +112,19 @@ def _job(
         tolerated=tolerated,
         given=job,
         place=place,
+        parallel=_parallel(name, job, place),
     )
+
+
+def _parallel(name: str, job: Mapping[str, Any], place: Place) -> int | None:
+    given = job.get("parallel")
+    if given is None:
+        return None
+    if isinstance(given, dict):
+        raise WorkflowError(place, f"{name}: 'parallel: matrix' is not played")
+    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= _MOST_PARALLEL:
+        raise WorkflowError(place, f"{name}: 'parallel' is a number from 1 to {_MOST_PARALLEL}, not {given!r}")
+    return given
 
 
 def _needs(job: Mapping[str, Any], place: Place) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:

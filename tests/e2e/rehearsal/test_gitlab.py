@@ -109,3 +109,24 @@ def test_a_mistake_in_a_pipeline_is_found(rehearse: Callable[..., Any], change: 
     done = rehearse(files, "--gitlab", "merge_request")
     assert done.code == 1
     assert any(said in one for one in [*done.findings, *done.told["not_as_expected"]]), done.errors
+
+
+_PARALLEL = """
+stages: [work, verdict]
+part:
+  stage: work
+  parallel: 2
+  script: ['mkdir out', 'echo "$CI_JOB_NAME" >"out/$CI_NODE_INDEX"', 'test "$CI_NODE_TOTAL" = 2']
+  artifacts: {paths: [out/]}
+verdict:
+  stage: verdict
+  script: ['test "$(cat out/1 out/2)" = "$(printf "part 1/2\\npart 2/2")"']
+"""
+
+
+def test_a_parallel_job_runs_with_each_number_and_hands_on_what_all_have_left(rehearse: Callable[..., Any]) -> None:
+    done = rehearse({".gitlab-ci.yml": _PARALLEL}, "--gitlab", "merge_request")
+    assert (done.code, done.findings) == (0, []), done.errors
+    assert done.results == {"part 1/2": "success", "part 2/2": "success", "verdict": "success"}
+    one = rehearse({}, "--gitlab", "merge_request", "--matrix", "shard=2/2", "--expect", "verdict=failure")
+    assert (one.code, one.results) == (0, {"part 2/2": "success", "verdict": "failure"}), one.errors

@@ -116,6 +116,8 @@ def test_rules_choose_the_jobs_and_needs_their_order() -> None:
         ("a: {script: x, rules: [{if: $NO}]}", "the pipeline has no job"),
         ("a: {script: x, rules: [{if: $A =}]}", "is no part of a condition"),
         ("include: {project: other}\na: {script: x}", "only files of this repository"),
+        ("a: {script: x, parallel: 201}", "'parallel' is a number from 1 to 200, not 201"),
+        ("a: {script: x, parallel: {matrix: []}}", "'parallel: matrix' is not played"),
     ],
 )
 def test_a_configuration_that_gitlab_refuses_is_refused(text: str, said: str) -> None:
@@ -134,3 +136,14 @@ def test_an_optional_need_may_be_left_out_and_rules_of_the_pipeline_may_want_non
 @pytest.mark.parametrize(("given", "seconds"), [("10 minutes", 600), ("1h 30m", 5400), ("90", 90), ("2 hours", 7200)])
 def test_times_are_read(given: str, seconds: float) -> None:
     assert config.seconds(given, Place(file="c.yml", line=1)) == seconds
+
+
+def test_what_runs_in_parallel_has_a_number_each_time_and_nothing_else_has_one() -> None:
+    made = _plan("a: {script: x, parallel: 2}\nb: {script: y, needs: [a]}")
+    assert made is not None
+    first, second = made.jobs
+    assert first.instances() == [
+        ("a 1/2", {"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "2"}),
+        ("a 2/2", {"CI_NODE_INDEX": "2", "CI_NODE_TOTAL": "2"}),
+    ]
+    assert second.instances() == [("b", {"CI_NODE_TOTAL": "1"})]

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,30 @@ def test_every_lane_of_a_trigger_is_a_job_with_its_report(matrix: Matrix) -> Non
             assert job["script"] == [f"nox -s lane -- {name}"]
             assert job["artifacts"]["reports"]["junit"].endswith("junit.xml")
             assert job["artifacts"]["when"] == "always"
+
+
+def test_a_lane_with_shards_is_one_job_that_knows_which_of_them_it_is(
+    matrix: Matrix, gitlab: dict[str, Any], tmp_path: Path
+) -> None:
+    lane = replace(matrix.lanes["library"], shards=2)
+    job = yaml.safe_load(ci.as_gitlab([lane], again="nox -s lane --"))["library"]
+    assert (job["parallel"], job["script"]) == (2, ["nox -s lane -- library --shard auto"])
+    # Then GitLab calls the jobs `library 1/2`, and the machine is made ready for the lane.
+    (tmp_path / "ci").mkdir()
+    (tmp_path / "ci" / "gitlab-prepare").write_text("#!/usr/bin/env bash\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
+    (tmp_path / "ci" / "gitlab-prepare").chmod(0o755)
+    prepare = gitlab["variables"]["STACKPROOF_PREPARE"]["value"]
+    for name in ("library", "library 1/2"):
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", *job["before_script"]],
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"], "STACKPROOF_PREPARE": prepare, "CI_JOB_NAME": name},
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert done.stdout.splitlines() == ["--lane", "library"]
 
 
 def test_secrets_are_those_of_an_environment_and_no_file_names_them(

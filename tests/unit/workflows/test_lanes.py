@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,11 +54,32 @@ def test_what_runs_for_every_change_is_planned_from_the_file(workflows: dict[str
     assert lane["strategy"]["matrix"] == "${{ fromJSON(needs.plan.outputs.lanes) }}"
     assert lane["strategy"]["fail-fast"] is False or lane["strategy"]["fail-fast"] == "false"
     (run,) = (step for step in lane["steps"] if "run" in step)
-    assert (run["run"], run["env"]) == ('nox -s lane -- "$LANE"', {"LANE": "${{ matrix.lane }}"})
+    assert run["env"] == {"LANE": "${{ matrix.lane }}", "SHARD": "${{ matrix.shard }}"}
+    assert lane["name"] == "lane ${{ matrix.name }}"
+
+
+@pytest.mark.parametrize(("shard", "words"), [("", []), ("2/3", ["--shard", "2/3"])])
+def test_a_job_of_the_matrix_runs_its_lane_and_its_shard_of_it(
+    workflows: dict[str, dict[str, Any]], tmp_path: Path, shard: str, words: list[str]
+) -> None:
+    (run,) = (step for step in workflows["replay"]["jobs"]["lane"]["steps"] if "run" in step)
+    (tmp_path / "nox").write_text("#!/usr/bin/env bash\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
+    (tmp_path / "nox").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "LANE": "library", "SHARD": shard}
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", run["run"]],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.stdout.splitlines() == ["-s", "lane", "--", "library", *words]
 
 
 def test_the_plan_has_every_key_that_the_workflow_reads(workflows: dict[str, dict[str, Any]], matrix: Matrix) -> None:
-    lanes = json.loads(ci.as_github_matrix(matrix.unasked(Trigger.PULL_REQUEST)))["include"]
+    asked = [replace(lane, shards=2) for lane in matrix.unasked(Trigger.PULL_REQUEST)]
+    lanes = json.loads(ci.as_github_matrix(asked))["include"]
     used = set(re.findall(r"matrix\.([a-z_]+)", json.dumps(workflows["replay"]["jobs"]["lane"])))
     assert used
     assert [entry["lane"] for entry in lanes if not used <= entry.keys()] == []

@@ -75,7 +75,7 @@ def test_evidence_of_every_lane_is_weighed_also_after_a_part_that_failed(
     # A pull request wants to know what failed, not only that something did.
     assert {step["if"] for step in verdict["steps"][1:]} == {"${{ !cancelled() }}"}
     (download,) = (step["with"] for step in verdict["steps"] if "download-artifact@" in step.get("uses", ""))
-    assert upload_of(workflows)["with"]["name"] == download["pattern"].replace("*", "${{ matrix.lane }}")
+    assert upload_of(workflows)["with"]["name"] == download["pattern"].replace("*", "${{ matrix.name }}")
     # A single artifact that matches lies in no folder of its name (as of v5): one layout for one lane and for many.
     assert download["merge-multiple"] == "true"
     assert verdict["steps"][-2]["run"].endswith(f" {download['path']}/*/")
