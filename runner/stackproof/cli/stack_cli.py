@@ -31,7 +31,10 @@ def stack() -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.pass_obj
 def ps(around: Surroundings, as_json: bool) -> int:
-    """List the containers and networks of runs, those of killed runs too."""
+    """List what runs have on the engine: containers, networks, on a swarm's manager services and secrets too.
+
+    What killed runs left is there as well.
+    """
     with contextlib.closing(engine.connect(around.environ)) as found:
         items = sweep.listed(found)
     now = datetime.now(UTC).timestamp()
@@ -68,7 +71,7 @@ def ps(around: Surroundings, as_json: bool) -> int:
 )
 @click.pass_obj
 def down(around: Surroundings, run: str | None, everything: bool, images: bool) -> int:
-    """Remove the containers and networks of RUN, or of every run that was killed."""
+    """Remove what RUN, or every run that was killed, has on the engine and its swarm; images stay."""
     if run is not None and everything:
         raise UsageError("stack down takes a run or --all, not both")
     with contextlib.closing(engine.connect(around.environ)) as found:

@@ -9,7 +9,7 @@ from pathlib import Path
 import stackproof
 
 PACKAGE = Path(stackproof.__file__).parent
-MAKERS = ("ContainerSpec", "create_network", "create_volume")
+MAKERS = ("ContainerSpec", "JobSpec", "create_network", "create_overlay", "create_secret", "create_volume")
 
 
 def made() -> Iterator[tuple[str, bool]]:

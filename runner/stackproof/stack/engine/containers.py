@@ -116,7 +116,7 @@ class Containers(Calls):
             self._or_none(lambda: self._client.remove_container(container, force=True, v=True))
 
     def owned(self, label: str) -> tuple[Owned, ...]:
-        """All containers and networks that carry a label (`name` or `name=value`)."""
+        """All containers and networks of this engine alone that carry a label (`name` or `name=value`)."""
         picked = {"label": label}
         with self._told(f"listing what carries {label}"):
             containers = self._client.containers(all=True, filters=picked)
@@ -135,6 +135,7 @@ class Containers(Calls):
             *(
                 Owned(kind="network", id=str(item["Id"]), name=str(item["Name"]), labels=dict(item.get("Labels") or {}))
                 for item in networks
+                if item.get("Scope") != "swarm"
             ),
         )
 

@@ -67,7 +67,7 @@ class Swarm(Calls):
             self._or_none(lambda: self._client.remove_secret(secret))
 
     def owned_in_swarm(self, label: str) -> tuple[Owned, ...]:
-        """Services and secrets that carry a label; none where this engine manages no swarm."""
+        """Services, secrets and networks of its swarm that carry a label; none where this engine manages no swarm."""
         facts = self.swarm()
         if facts is None or not facts.is_manager:
             return ()
@@ -75,9 +75,14 @@ class Swarm(Calls):
         with self._told(f"listing what of its swarm carries {label}"):
             services = self._client.services(filters=picked)  # type: ignore[no-untyped-call]
             secrets = self._client.secrets(filters=picked)
+            networks = self._client.networks(filters={**picked, "scope": "swarm"})
         return (
             *(_owned("service", item, running=True) for item in services),
             *(_owned("secret", item, running=False) for item in secrets),
+            *(
+                Owned(kind="network", id=str(item["Id"]), name=str(item["Name"]), labels=dict(item.get("Labels") or {}))
+                for item in networks
+            ),
         )
 
 
