@@ -59,7 +59,7 @@ def run(plan: Plan, around: Surroundings) -> tuple[CellOutcome, ...]:
         for line in sweep.abandoned(engine, now=time.time()):
             around.screen.line(line)
         workers = _workers(engine, plan, around)
-        found = [Piece(number=number, cell=cell) for number, cell in enumerate(pieces.of_plan(plan))]
+        found = pieces.of_plan(plan)
         at_once = max(1, min(len(found), round(sum(node.cpus for node in nodes)) or len(found)))
         around.screen.line(
             f"swarm of {counted(len(nodes), 'node')} at {engine.endpoint}: {counted(len(found), 'shard')}, "

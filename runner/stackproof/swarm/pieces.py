@@ -10,14 +10,6 @@ from stackproof.shards.records import Shard
 from stackproof.swarm.rounds import Attempt
 
 
-def of_plan(plan: Plan) -> tuple[Cell, ...]:
-    """The shards of all cells, those of one cell in a row."""
-    total = plan.options.shards or 1
-    return tuple(
-        replace(cell, shard=Shard(index=index, total=total)) for cell in plan.cells for index in range(1, total + 1)
-    )
-
-
 @dataclass(kw_only=True, slots=True)
 class Try:
     """One attempt while it goes on. All times are of one clock. begun: when it was asked for. said: its last sign.
@@ -47,21 +39,20 @@ class Try:
 
 @dataclass(kw_only=True, slots=True)
 class Piece:
-    """What is known of a shard. number: from 0. by: the attempt that delivered it. late: those that came after it."""
+    """What is known of a shard. number: from 0. title: for lines about one among its like.
+
+    by: the attempt that delivered it. late: those that came after it.
+    """
 
     number: int
     cell: Cell
+    title: str
     total: int = 0
     done: int = 0
     failed: int = 0
     by: int | None = None
     late: list[int] = field(default_factory=list)
     lost: str = ""
-
-    @property
-    def title(self) -> str:
-        """For lines about one shard among its like."""
-        return f"{self.cell.suite.name} {self.cell.shard}"
 
     @property
     def settled(self) -> bool:
@@ -74,3 +65,22 @@ class Piece:
             value if isinstance(value := said.get(name), int) and 0 <= value < 1 << 31 else 0
             for name in ("total", "done", "failed")
         )
+
+
+def of_plan(plan: Plan) -> list[Piece]:
+    """The shards of all cells, those of one cell in a row."""
+    total = plan.options.shards or 1
+    cells = [
+        replace(cell, shard=Shard(index=index, total=total)) for cell in plan.cells for index in range(1, total + 1)
+    ]
+    return [Piece(number=number, cell=cell, title=_title(cell, plan)) for number, cell in enumerate(cells)]
+
+
+def _title(cell: Cell, plan: Plan) -> str:
+    """`base 3/8`, with what else tells it from those of the run's other cells."""
+    parts = [cell.suite.name]
+    if len({each.setup.name for each in plan.cells}) > 1:
+        parts.append(cell.setup.name)
+    if len({each.stack_config for each in plan.cells}) > 1:
+        parts.append(cell.stack_config)
+    return f"{' '.join(parts)} {cell.shard}"
