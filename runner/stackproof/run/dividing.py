@@ -33,9 +33,11 @@ def prepare(cell_dir: Path, plan: Plan, cell: Cell) -> tuple[str, ...]:
 
 
 def options(plan: Plan, cell: Cell) -> RunOptions:
-    """The options as the process of one cell has them, whichever shards the others of its plan are."""
-    shard = None if cell.shard is None else str(cell.shard)
-    return plan.options if plan.options.shard == shard else replace(plan.options, shard=shard)
+    """The options as the process of one cell has them, whichever shards the others of its plan are.
+
+    What `prepare` has read is not read again: a container may not see it.
+    """
+    return replace(plan.options, shard=None if cell.shard is None else str(cell.shard), timings=())
 
 
 def lines(cell_dir: Path) -> Iterator[str]:
