@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from stackproof.evidence import running
+from stackproof.plugin import session_setup
 
 MISSES = "provider calls without a recording"
 """The title of a report's section with what a test missed that failed by itself."""
@@ -79,6 +80,7 @@ class Journal:
             reason=_reason(phases),
             text=_text(phases),
             attempt=attempt,
+            **_shared(phases),
         )
 
     def close(self) -> None:
@@ -139,6 +141,12 @@ def _no_body(phases: Sequence[pytest.TestReport]) -> bool:
 
 def _sections(phases: Sequence[pytest.TestReport]) -> list[str]:
     return [text for report in phases for title, text in report.sections if title == MISSES]
+
+
+def _shared(phases: Sequence[pytest.TestReport]) -> dict[str, float]:
+    """`session`: seconds of `duration` that went into fixtures of the session, where there are any."""
+    spent = round(sum(map(session_setup.seconds, phases)), 4)
+    return {"session": spent} if spent else {}
 
 
 def _reason(phases: Sequence[pytest.TestReport]) -> str | None:

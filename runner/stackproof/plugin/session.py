@@ -20,6 +20,7 @@ from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
 from stackproof.plugin.lacking import Lacking
 from stackproof.plugin.scopes import ScopeTracker, Suspender, swap
+from stackproof.plugin.session_setup import SessionSetup
 from stackproof.plugin.stack_key import STACK_KEY
 from stackproof.recorder import debug, elsewhere, install, scope
 from stackproof.recorder.patching import ForeignPatchError, UnsupportedVersionError
@@ -90,6 +91,7 @@ class PluginSession:
         register(self._tracker, "stackproof-scopes")
         register(CoroutineScopes(), "stackproof-coroutines")
         register(self._keeper, "stackproof-keeper")
+        register(SessionSetup(), "stackproof-session-setup")
         if self._spending is not None:
             register(self._spending, "stackproof-spending")
         register(faulting.FaultKeeper(self._brain, self._tracker), "stackproof-faults")

@@ -11,9 +11,10 @@ from typing import Any
 from stackproof.evidence import jsonfile, testlog
 from stackproof.evidence.testlog import TestLog
 from stackproof.plaintext import counted
-from stackproof.shards.timings_table import CellKey, Gathered
+from stackproof.shards.timings_table import CellKey, Gathered, is_time
 
 _RESULT, _TESTS = "result.json", "tests.jsonl"
+_SESSION = '"session": '
 
 
 def gather(folder: Path, into: Gathered) -> bool:
@@ -30,8 +31,12 @@ def gather(folder: Path, into: Gathered) -> bool:
         if log.damaged:
             where = f"{cell_dir / _TESTS}: damaged from line {log.damaged_at} on"
             into.problems.append(f"{where} ({counted(log.damaged, 'line')})")
-        _take(log, key, into)
-        if (start := _start(result, log, cell_dir)) is not None:
+        seconds = dict(_seconds(log, _session(cell_dir / _TESTS)))
+        for nodeid, each in seconds.items():
+            # One that failed may have ended too soon, or waited for nothing.
+            if not log.tests[nodeid].outcome.bad:
+                into.test(key, nodeid, each)
+        if (start := _start(result, sum(seconds.values()), cell_dir)) is not None:
             into.start(key, start)
     return found
 
@@ -52,24 +57,32 @@ def _key(cell: Mapping[str, Any]) -> CellKey | None:
     return CellKey(suite=suite, setup=setup, stack=f"{mode}:{stack}")
 
 
-def _take(log: TestLog, key: CellKey, into: Gathered) -> None:
+def _session(path: Path) -> dict[str, float]:
+    """Seconds that tests spent on fixtures of the session: whoever comes first in a shard does."""
+    found: dict[str, float] = {}
+    for block in jsonfile.blocks(path):
+        for line in block.splitlines() if _SESSION in block else ():
+            event = jsonfile.parsed(line) if _SESSION in line else None
+            if event is not None and isinstance(spent := event.get("session"), float):
+                found[str(event.get("nodeid"))] = spent
+    return found
+
+
+def _seconds(log: TestLog, session: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     for nodeid, row in testlog.Entries.of(log.tests).rows.items():
-        if not isinstance(row, testlog.TestEntry):
-            into.test(key, nodeid, row)
-        elif row.seconds is not None and not row.outcome.bad:
-            # One that failed may have ended too soon, or waited for nothing.
-            into.test(key, nodeid, row.seconds)
+        took = row.seconds if isinstance(row, testlog.TestEntry) else row
+        if took is not None and is_time(took):
+            yield nodeid, max(0.0, took - session.get(nodeid, 0.0))
 
 
-def _start(result: Mapping[str, Any], log: TestLog, cell_dir: Path) -> float | None:
-    """What a cell took beside its tests; None where that cannot be said."""
+def _start(result: Mapping[str, Any], tests: float, cell_dir: Path) -> float | None:
+    """What a cell took beside its `tests`; None where that cannot be said."""
     order = jsonfile.table(jsonfile.read(cell_dir / "cell.json") or {}, "options")
     if result.get("exit_code") not in (0, 1) or order.get("workers") is not None:
         return None
     began, ended = _moment(result, "started"), _moment(result, "stopped")
     if began is None or ended is None:
         return None
-    tests = sum(entry.seconds or 0.0 for entry in log.tests.values())
     return max(0.0, (ended - began).total_seconds() - tests)
 
 

@@ -28,6 +28,18 @@ def test_skipped(): pass
 """
 
 
+# Which test comes first, and so waits for the session's fixture, is another matter in each shard.
+SLOW = """
+import pytest, time
+
+@pytest.fixture(scope="session", autouse=True)
+def dear(): time.sleep(1)
+
+@pytest.mark.parametrize("seconds", [0, 0, 0, 0.3, 0, 0])
+def test_waits(seconds): time.sleep(seconds)
+"""
+
+
 def left(cell_dir: Path, name: str) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((cell_dir / name).read_text())
     return content
@@ -74,7 +86,7 @@ def test_a_shard_that_fails_says_how_to_run_it_again_and_an_empty_one_is_no_fail
 
 
 def test_times_of_a_run_balance_the_next_one_and_other_times_are_another_partition(project: Project) -> None:
-    project.tests("import time\n" + "\n".join(f"def test_{n}(): time.sleep({0.3 if n == 0 else 0})" for n in range(6)))
+    project.tests(SLOW)
     assert project.run().code == 0
     written = project.run("--output", "ci/timings.json", program=("-m", "stackproof", "timings"))
     assert "base × local × server:toy" in written.output

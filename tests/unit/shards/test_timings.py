@@ -55,6 +55,15 @@ def test_a_cell_says_what_it_takes_beside_its_tests(tmp_path: Path) -> None:
     assert timings.read([tmp_path]).start("base", "ollama", "server:other") is None
 
 
+def test_what_the_first_test_spends_on_the_session_is_start_and_not_test(tmp_path: Path) -> None:
+    folder = leave(tmp_path / "1", {"t.py::a": (3.0, "passed"), "t.py::b": (1.0, "passed")}, took=10)
+    path = folder / "tests.jsonl"
+    path.write_text(path.read_text().replace('"duration": 3.0', '"duration": 3.0, "session": 2.5'))
+    found = timings.read([tmp_path])
+    assert dict(found.tests("base", "ollama", "server:reference")) == {"t.py::a": 0.5, "t.py::b": 1.0}
+    assert found.start("base", "ollama", "server:reference") == 8.5
+
+
 def test_tests_side_by_side_say_nothing_of_the_start(tmp_path: Path) -> None:
     folder = leave(tmp_path / "1", {"t.py::a": (3.0, "passed")})
     (folder / "cell.json").write_text(json.dumps({"options": {"workers": "4"}}))
