@@ -48,7 +48,8 @@ def _do(given: argparse.Namespace) -> None:
         case "kill":
             node.kill()
         case "start":
-            node.wait(node.start())
+            node.start()
+            node.wait()
         case "cut":
             node.cut()
         case "heal":

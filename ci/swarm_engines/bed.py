@@ -15,7 +15,7 @@ from pathlib import Path
 from ci.swarm_engines.commands import BedError, ask, attempted, run
 from ci.swarm_engines.node import Node, discard
 
-NEEDS = ("ip", "iptables", "nsenter", "unshare", "mount", "dockerd", "docker")
+NEEDS = ("ip", "iptables", "nsenter", "unshare", "setsid", "mount", "dockerd", "docker")
 SIZE = "4g"
 _MOST = 64
 _HEARTBEAT = 2_000_000_000  # ns; the manager misses a node after three
@@ -71,9 +71,9 @@ def up(folder: Path, count: int, images: Sequence[str], size: str) -> Bed:
         nodes = [bed.node(number) for number in range(1, count + 1)]
         for node in nodes:
             node.prepare(size)
-        machines = [node.start() for node in nodes]
-        for node, machine in zip(nodes, machines, strict=True):
-            node.wait(machine)
+            node.start()
+        for node in nodes:
+            node.wait()
         _join(nodes)
         for image in images:
             load(image, nodes)

@@ -15,6 +15,7 @@ from pathlib import Path
 from ci.swarm_engines.commands import BedError, ask, attempted, run
 
 _ANSWERS = 60.0  # seconds until an engine has to answer
+_BEGINS = 5.0  # seconds until it has to run
 _DATA = "data"
 _GONE = 20.0  # seconds until what was killed has to be gone
 
@@ -81,8 +82,8 @@ class Node:
         settings = {"insecure-registries": [f"{self.network}.0/24"]}
         (self.home / "daemon.json").write_text(json.dumps(settings), encoding="utf-8")
 
-    def start(self) -> subprocess.Popen[bytes]:
-        """Switch its machine on; `wait` says when it answers. Returns what ends with it."""
+    def start(self) -> None:
+        """Switch its machine on; `wait` says when it answers."""
         self.socket.unlink(missing_ok=True)
         run("ip", "netns", "add", self.space)
         # Others remember it by its hardware address for a while, also when it comes back.
@@ -105,32 +106,24 @@ class Node:
             *("--host", f"unix://{self.socket}"),
         )
         with (self.home / "log").open("ab") as log:
-            return subprocess.Popen(
-                (
-                    "nsenter",
-                    f"--net=/run/netns/{self.space}",
-                    *apart,
-                    "bash",
-                    "-c",
-                    _INSIDE,
-                    "bash",
-                    self.name,
-                    *engine,
-                ),
+            # Nobody's child: whoever starts it need not stay.
+            subprocess.run(
+                ("setsid", "--fork", *apart, "bash", "-c", _INSIDE, "bash", self.name, *engine),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,
+                check=True,
             )
 
-    def wait(self, machine: subprocess.Popen[bytes]) -> None:
+    def wait(self) -> None:
         """Until it answers; BedError with the end of its log where it does not."""
-        deadline = time.monotonic() + _ANSWERS
+        began = time.monotonic()
         while True:
             with contextlib.suppress(OSError):
                 ask(self.socket, "GET", "/_ping")
                 return
-            if time.monotonic() > deadline or machine.poll() is not None:
+            waited = time.monotonic() - began
+            if waited > _ANSWERS or (waited > _BEGINS and not self._processes()):
                 log = (self.home / "log").read_text(encoding="utf-8", errors="replace").splitlines()
                 raise BedError(f"{self.name} did not come up: {' / '.join(log[-3:])}")
             time.sleep(0.05)

@@ -11,6 +11,7 @@ from stackproof.errors import DockerError, NoEngineError
 from stackproof.stack import endpoint as endpoints
 from stackproof.stack.endpoint import Endpoint
 from stackproof.stack.engine.calls import told
+from stackproof.stack.engine.carrying import Carrying
 from stackproof.stack.engine.client import CALL, client_of, dotted
 from stackproof.stack.engine.containers import Containers
 from stackproof.stack.engine.images import Images
@@ -27,7 +28,7 @@ MINIMUM_API = (1, 41)
 _CONNECT = 10.0  # seconds for the first answer
 
 
-class Engine(Images, Networks, Containers, Inside, Swarm, Services):
+class Engine(Images, Carrying, Networks, Containers, Inside, Swarm, Services):
     """A connection to one engine. Safe to use from several threads; `close` gives its sockets back."""
 
 
