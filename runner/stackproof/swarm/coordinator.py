@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 
 from rich.console import Console
@@ -21,12 +21,13 @@ from stackproof.run.cell_run import CellOutcome
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.screen import Screen
 from stackproof.stack import engine as engines
-from stackproof.stack import sweep
+from stackproof.stack import labels, sweep
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import NodeFacts
-from stackproof.swarm import archive, concluded, ground, pieces, refusals, results, worker_image
+from stackproof.swarm import archive, concluded, ground, image_delivery, pieces, refusals, results, worker_image
 from stackproof.swarm.concluded import Ended
-from stackproof.swarm.ground import Worker
+from stackproof.swarm.ground import Ground, Worker
+from stackproof.swarm.image_delivery import Delivery
 from stackproof.swarm.pieces import Piece
 from stackproof.swarm.rounds import Limits
 from stackproof.swarm.shown import Shown
@@ -58,7 +59,9 @@ def run(plan: Plan, around: Surroundings) -> tuple[CellOutcome, ...]:
         nodes = _nodes(engine)
         for line in sweep.abandoned(engine, now=time.time()):
             around.screen.line(line)
-        workers = _workers(engine, plan, around)
+        marks = labels.of(plan.run_id, ",".join(dict.fromkeys(cell.stack.name for cell in plan.cells)), _owner())
+        workers = _workers(engine, plan, around, nodes, marks)
+        nodes = _that_have_all(nodes, workers, engine)
         found = pieces.of_plan(plan)
         at_once = max(1, min(len(found), round(sum(node.cpus for node in nodes)) or len(found)))
         around.screen.line(
@@ -66,28 +69,28 @@ def run(plan: Plan, around: Surroundings) -> tuple[CellOutcome, ...]:
             f"{'all' if at_once == len(found) else at_once} at once"
         )
         shown = Shown(around.console, live=around.live, line=around.screen.line)
-        ended = _through(engine, plan, around, workers, found, shown, at_once)
+        where = ground.opened(
+            engine,
+            run_id=plan.run_id,
+            internal=Mode.parse(plan.options.inference_mode) is Mode.REPLAY,
+            workers=workers,
+            at_once=at_once,
+            marks=marks,
+            say=around.screen.line,
+        )
+        ended = _through(where, plan, around, found, shown)
     return concluded.outcomes(plan, found, ended, around.screen, around.caller)
 
 
-def _through(  # noqa: PLR0917 - each is another thing
-    engine: Engine,
-    plan: Plan,
-    around: Surroundings,
-    workers: Mapping[str, Worker],
-    found: list[Piece],
-    shown: Shown,
-    at_once: int,
+def _through(
+    opened: AbstractContextManager[Ground], plan: Plan, around: Surroundings, found: list[Piece], shown: Shown
 ) -> Ended:
     source = results.source_of(plan)
     check, say = around.interrupts.check, around.screen.line
-    internal = Mode.parse(plan.options.inference_mode) is Mode.REPLAY
     owner = (os.getuid(), os.getgid())
-    every = max(1.0, at_once / _SIGNS)
     began = time.monotonic()
-    with ground.opened(
-        engine, run_id=plan.run_id, internal=internal, workers=workers, at_once=at_once, say=say
-    ) as where:
+    with opened as where:
+        every = max(1.0, where.at_once / _SIGNS)
         packed, words = archive.packed(plan, [piece.cell for piece in found], owner=owner, every=every)
         with packed:
             depot = where.prepare(packed, _variables(plan, around.caller), pieces=len(found), check=check)
@@ -116,7 +119,7 @@ def _through(  # noqa: PLR0917 - each is another thing
             shown.clear()
     return Ended(
         tries=tuple(watch.tries), nodes=watch.nodes, broken=broken, began=began, seconds=time.monotonic() - began,
-        workers=tuple(workers.values()),
+        workers=tuple(where.workers.values()),
     )  # fmt: skip
 
 
@@ -140,7 +143,14 @@ def _nodes(engine: Engine) -> list[NodeFacts]:
     return nodes
 
 
-def _workers(engine: Engine, plan: Plan, around: Surroundings) -> dict[str, Worker]:
+def _owner() -> labels.Owner:
+    return labels.owner(os.getpid())
+
+
+def _workers(
+    engine: Engine, plan: Plan, around: Surroundings, nodes: Sequence[NodeFacts], marks: Mapping[str, str]
+) -> dict[str, Worker]:
+    """The image for each stack, on the nodes or where they fetch it."""
     found: dict[str, Worker] = {}
     for stack in {cell.stack.name: cell.stack for cell in plan.cells}.values():
         name, facts = worker_image.prepare(
@@ -150,8 +160,33 @@ def _workers(engine: Engine, plan: Plan, around: Surroundings) -> dict[str, Work
             say=around.screen.line,
             check=around.interrupts.check,
         )
-        python = "python3" if stack.docker is None else stack.docker.python
-        found[stack.name] = Worker(stack=stack, name=name, reference=facts.id, python=python)
+        there = Delivery(
+            engine=engine,
+            name=name,
+            image=facts,
+            environ=around.caller,
+            marks=marks,
+            say=around.screen.line,
+            check=around.interrupts.check,
+        ).to(nodes)
+        found[stack.name] = Worker(
+            stack=stack,
+            name=name,
+            reference=there.reference,
+            python="python3" if stack.docker is None else stack.docker.python,
+            without=frozenset(there.without),
+        )
+    return found
+
+
+def _that_have_all(nodes: Sequence[NodeFacts], workers: Mapping[str, Worker], engine: Engine) -> list[NodeFacts]:
+    found = [node for node in nodes if all(node.id not in worker.without for worker in workers.values())]
+    if not found:
+        raise DockerError(
+            f"no node of the swarm at {engine.endpoint} has the image that the shards need",
+            hint=f"{image_delivery.REGISTRY} names a registry to fetch it from, {image_delivery.ENGINES} engines to "
+            "carry it to",
+        )
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import IO
 from stackproof.catalog.records import StackSpec
 from stackproof.errors import DockerError
 from stackproof.plan import Cell
-from stackproof.stack import interpreter, labels
+from stackproof.stack import interpreter
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import JobSpec, SecretUse
 from stackproof.swarm import bootstrap, rounds
@@ -24,12 +23,16 @@ from stackproof.swarm.rounds import Start
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Worker:
-    """The image that the tasks of a stack have. reference: as nodes take it, by digest. python: its own."""
+    """The image that the tasks of a stack have. reference: as nodes take it, by digest. python: its own.
+
+    without: ids of nodes that have not got it.
+    """
 
     stack: StackSpec
     name: str
     reference: str
     python: str
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(kw_only=True, slots=True)
@@ -84,7 +87,7 @@ class Ground:
                 capabilities=("SYS_ADMIN",) if self.internal else (),
                 # Whoever takes the job away wants nothing more of its tasks.
                 stop_grace=1.0,
-                constraints=tuple(f"node.id!={node}" for node in sorted(starts[0].avoid)),
+                constraints=tuple(f"node.id!={node}" for node in sorted(starts[0].avoid | worker.without)),
             )
         )
         self.jobs.append(service)
@@ -145,17 +148,17 @@ def opened(
     internal: bool,
     workers: Mapping[str, Worker],
     at_once: int,
+    marks: Mapping[str, str],
     say: Callable[[str], None],
 ) -> Iterator[Ground]:
-    """For as long as the context lasts, then gone."""
-    stack = ",".join(workers)
+    """For as long as the context lasts, then gone. marks: the labels of all of it."""
     ground = Ground(
         engine=engine,
         run_id=run_id,
         internal=internal,
         workers=workers,
         at_once=at_once,
-        marks=labels.of(run_id, stack, labels.owner(os.getpid())),
+        marks=marks,
     )
     try:
         yield ground

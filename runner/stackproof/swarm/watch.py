@@ -76,11 +76,12 @@ class Watch:
         self._go_on(now)
 
     def _go_on(self, now: float) -> None:
+        without = frozenset[str]().union(*(worker.without for worker in self.ground.workers.values()))
         found = rounds.decide(
             len(self.pieces),
             [each.attempt for each in self.tries],
             {number for number, piece in enumerate(self.pieces) if piece.by is not None or piece.lost},
-            [node.id for node in self.nodes.values() if node.takes_tasks],
+            [node.id for node in self.nodes.values() if node.takes_tasks and node.id not in without],
             at_once=self.ground.at_once,
         )
         for number, why in found.lost.items():
