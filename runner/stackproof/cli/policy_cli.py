@@ -90,13 +90,14 @@ def policy_explain(around: Surroundings, as_json: bool) -> int:
 
 
 @policy.command("update")
-@click.argument("run", required=False)
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--dry-run", is_flag=True, help="Show the changes as a diff and write nothing.")
 @click.option("--accept-types", is_flag=True, help="Bear the type errors of RUN; without it they only get fewer.")
 @click.pass_obj
-def policy_update(around: Surroundings, run: str | None, dry_run: bool, accept_types: bool) -> int:
-    """Expect from now on what RUN (an id or a folder; default: the newest run) has shown."""
-    planned = update.planned(around.project, run_folder(around.project, run), accept_types=accept_types)
+def policy_update(around: Surroundings, runs: tuple[str, ...], dry_run: bool, accept_types: bool) -> int:
+    """Expect from now on what RUN (an id or a folder; default: the newest run) has shown, or several together."""
+    folders = [run_folder(around.project, run) for run in runs or (None,)]
+    planned = update.planned(around.project, folders, accept_types=accept_types)
     for line in update.diff(around.project, planned) if dry_run else planned.lines:
         console.out(line)
     if not dry_run:

@@ -1,31 +1,35 @@
 """The evidence of several run folders, of several machines say, as one. Adding a folder never makes anything better.
 
-What is there twice and the same counts once. A cell whose tests are spread over folders (shards) is put together;
-where two folders disagree about the same thing, both count, and that they disagree is said.
+What is there twice and the same counts once. A cell whose tests are spread over folders is put together, shards of it
+also within one folder; where two folders disagree about the same thing, both count, and that they disagree is said.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from stackproof.evidence import jsonfile, junit_cases, live, read, testlog
+from stackproof.evidence import deliveries, heads, jsonfile, live, read, times, whole
+from stackproof.evidence.deliveries import Delivery
 from stackproof.evidence.manifest import ManifestFacts
+from stackproof.evidence.putting import Expected
 from stackproof.evidence.read import CellFacts, Evidence
-from stackproof.evidence.recordings import Misses
+from stackproof.evidence.times import Times
+from stackproof.plaintext import counted
 
 _ASKED = ("typecheck", "benchmark", "recordings", "claims")
-_SEALS = ("namespace", "tripwire")  # from the best to the worst; anything else is worse
-Value = TypeVar("Value")
+_TOLD = 20  # sentences of one kind
+_NAMED = 5  # folders
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Folder:
-    """One run folder, by the name that people gave."""
+    """One run folder, by the name that people gave. evidence: of its cells, without what tests said."""
 
     name: str
     path: Path
@@ -34,6 +38,47 @@ class Folder:
 
 def gather(run_dirs: Sequence[Path]) -> Evidence:
     """Everything in `run_dirs`; a folder that is named twice is read once."""
+    folders, notes = _folders(run_dirs)
+    contradictions = list(_of_other_runs(folders))
+    found, same = deliveries.once(
+        [
+            Delivery(origin=folder.name, path=folder.path / "cells" / name, cell=cell)
+            for folder in folders
+            for name, cell in folder.evidence.cells.items()
+        ]
+    )
+    notes += _some(
+        f"cells/{first.cell.id} is the same in {first.origin} and {other.origin} and counts once"
+        for first, other in same
+    )
+    expected = _expecting(folders)
+    cells: dict[str, CellFacts] = {}
+    for name, parts in deliveries.of_cells(found).items():
+        put = whole.put_together(name, parts, expected)
+        cells[name] = put.cell
+        notes += put.notes
+        contradictions += put.contradictions
+    took = times.of(each.span for each in found)
+    if len(folders) == 1:
+        one = folders[0].evidence
+        notes += _clocks(took)
+        contradictions += one.contradictions
+        return replace(one, cells=cells, times=took, notes=tuple(notes), contradictions=tuple(contradictions))
+    checks: dict[str, Any] = {what: _one(what, folders, contradictions) for what in _ASKED}
+    notes += [_ran(folders, took), *_clocks(took)]
+    return Evidence(
+        manifest=_manifests(folders),
+        cells=cells,
+        times=took,
+        notes=tuple(notes),
+        contradictions=tuple(contradictions),
+        live=live.together(folder.evidence.live for folder in folders),
+        **checks,
+    )
+
+
+def _folders(run_dirs: Sequence[Path]) -> tuple[list[Folder], list[str]]:
+    """Each folder once, by name, and what is to be said of those that are named twice."""
     notes: list[str] = []
     folders: list[Folder] = []
     distinct = {path.resolve(): path for path in reversed(run_dirs)}
@@ -44,103 +89,50 @@ def gather(run_dirs: Sequence[Path]) -> Evidence:
         if distinct.pop(place, None) is None:
             notes.append(f"{name} is named twice and counts once")
         else:
-            folders.append(Folder(name=name, path=path, evidence=read.read(path)))
+            folders.append(Folder(name=name, path=path, evidence=read.outline(path)))
+    return sorted(folders, key=lambda folder: folder.name), list(_some(notes))
+
+
+def _of_other_runs(folders: Sequence[Folder]) -> Iterator[str]:
     if len(folders) == 1:
-        return replace(folders[0].evidence, notes=(*folders[0].evidence.notes, *notes))
-    contradictions: list[str] = []
-    cells: dict[str, CellFacts] = {}
-    origins: dict[str, str] = {}
+        return  # which the cell's own rule says
     for folder in folders:
+        run = folder.evidence.manifest.run_id
         for name, cell in folder.evidence.cells.items():
-            if cell.run_id != folder.evidence.manifest.run_id:
-                run = folder.evidence.manifest.run_id
-                contradictions.append(f"{name} in {folder.name} is of run {cell.run_id}, its manifest of run {run}")
-            if name not in cells:
-                cells[name], origins[name] = cell, folder.name
-            elif _same(cells[name], cell):
-                notes.append(f"cells/{name} is the same in {origins[name]} and {folder.name} and counts once")
-            else:
-                if twice := _twice(cells[name], cell):
-                    contradictions.append(
-                        f"{name} is different in {origins[name]} and {folder.name}: {twice} tests are in both"
-                    )
-                else:
-                    notes.append(f"{name} is put together from {origins[name]} and {folder.name}")
-                cells[name] = _together(cells[name], cell)
-                origins[name] = f"{origins[name]}, {folder.name}"
-    checks = {what: _one(what, folders, contradictions) for what in _ASKED}
-    notes.append(_times(folders))
-    return Evidence(
-        manifest=_manifests([folder.evidence.manifest for folder in folders], [folder.name for folder in folders]),
-        cells=dict(sorted(cells.items())),
-        notes=tuple(notes),
-        contradictions=tuple(contradictions),
-        live=live.together(folder.evidence.live for folder in folders),
-        **checks,
+            if run is not None and cell.result and cell.run_id != run:
+                yield f"{name} in {folder.name} is of run {cell.run_id}, its manifest of run {run}"
+
+
+def _expecting(folders: Sequence[Folder]) -> Expected:
+    """Which folders list a cell in their manifest, or have it in their plan. Looked at once something is missing."""
+
+    @cache
+    def places() -> dict[str, list[str]]:
+        known: dict[str, list[str]] = {}
+        for folder in folders:
+            listed = {name.split("/")[1] for name in folder.evidence.manifest.files if name.startswith("cells/")}
+            planned = (jsonfile.read(folder.path / "plan.json") or {}).get("cells")
+            ids = {each.get("id") for each in planned if isinstance(each, dict)} if isinstance(planned, list) else set()
+            for cell in listed | {each for each in ids if isinstance(each, str)}:
+                known.setdefault(cell, []).append(folder.name)
+        return known
+
+    return lambda cell: tuple(places().get(cell, ()))
+
+
+def _clocks(took: Times) -> Iterator[str]:
+    yield from _some(
+        f"{name} ended before it began, by its clock: how long it took is not known" for name in took.wrong
     )
 
 
-def _same(first: CellFacts, second: CellFacts) -> bool:
-    return first.report_digest is not None and (first.report_digest, first.run_id) == (
-        second.report_digest,
-        second.run_id,
-    )
-
-
-def _twice(first: CellFacts, second: CellFacts) -> int:
-    """How many tests both have an outcome of, or were collected in both."""
-    names = [{*cell.log.tests, *(cell.log.collected or ())} for cell in (first, second)]
-    return len(names[0] & names[1])
-
-
-def _together(first: CellFacts, second: CellFacts) -> CellFacts:
-    """A cell of two folders: all tests of both, and of everything else the worse."""
-    codes = (first.exit_code, second.exit_code)
-    seals = sorted(
-        (_SEALS.index(s) if s in _SEALS else len(_SEALS), s) for s in (first.sealed or "", second.sealed or "")
-    )
-    report = replace(
-        first.report,
-        cases=junit_cases.Cases.of([*first.report.cases, *second.report.cases]),
-        problems=(*first.report.problems, *second.report.problems),
-        notes=(*first.report.notes, *second.report.notes),
-    )
-    return replace(
-        first,
-        result=first.result and second.result,
-        run_id=_both(first.run_id, second.run_id, "+"),
-        commit=_agreed(first.commit, second.commit),
-        dirty=first.dirty or second.dirty,
-        policy=_agreed(first.policy, second.policy),
-        suite_digest=_agreed(first.suite_digest, second.suite_digest),
-        recordings_digest=_agreed(first.recordings_digest, second.recordings_digest),
-        inference_mode=_agreed(first.inference_mode, second.inference_mode),
-        injected=tuple(dict.fromkeys((*first.injected, *second.injected))),
-        exit_code=None if None in codes else max(code for code in codes if code is not None),
-        signal=first.signal or second.signal,
-        error=first.error or second.error,
-        sealed=seals[-1][1] or None,
-        report=report,
-        report_digest=None,
-        log=testlog.together(first.log, second.log),
-        misses=Misses(
-            damaged=(*first.misses.damaged, *second.misses.damaged),
-            network=(*first.misses.network, *second.misses.network),
-            tests=first.misses.tests | second.misses.tests,
-        ),
-        started=min(filter(None, (first.started, second.started)), default=None),
-        stopped=max(filter(None, (first.stopped, second.stopped)), default=None),
-    )
-
-
-def _agreed(first: Value | None, second: Value | None) -> Value | None:
-    """What both say; nothing where they differ, which no expectation is met by."""
-    return first if first == second else None
-
-
-def _both(first: str | None, second: str | None, between: str) -> str | None:
-    named = [each for each in (first, second) if each]
-    return between.join(dict.fromkeys(part for each in named for part in each.split(between))) or None
+def _ran(folders: Sequence[Folder], took: Times) -> str:
+    """How many runs there are, and what they took."""
+    machines = {cell.machine for folder in folders for cell in folder.evidence.cells.values()}
+    names = ", ".join(folder.name for folder in folders[:_NAMED])
+    more = f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else ""
+    said = f"{names}{more}: {len(folders)} runs of {counted(len(machines), 'kind of machine', 'kinds of machines')}"
+    return ", ".join(filter(None, (said, took.words())))
 
 
 def _one(what: str, folders: Iterable[Folder], contradictions: list[str]) -> Any:
@@ -164,52 +156,28 @@ def _alike(what: str, first: Folder, second: Folder) -> bool:
     return bool(listed[0]) and listed[0] == listed[1]
 
 
-def _manifests(manifests: Sequence[ManifestFacts], names: Sequence[str]) -> ManifestFacts:
+def _manifests(folders: Sequence[Folder]) -> ManifestFacts:
     """One for all: whose files are named with their folder, and which belongs to a commit only where all do."""
-    run_id: str | None = None
-    for each in manifests:
-        run_id = _both(run_id, each.run_id, "+")
+    manifests = [folder.evidence.manifest for folder in folders]
+    # A folder without a manifest says nothing of commit and policy; that it has none is damage enough.
+    said = [each for each in manifests if each.run_id is not None]
     return ManifestFacts(
-        run_id=run_id,
-        commit=manifests[0].commit if len({each.commit for each in manifests}) == 1 else None,
+        run_id=heads.runs(each.run_id for each in said if each.run_id),
+        commit=said[0].commit if len({each.commit for each in said}) == 1 else None,
         dirty=any(each.dirty for each in manifests),
-        policy=manifests[0].policy if len({each.policy for each in manifests}) == 1 else None,
-        nodeids={
-            cell: tuple(dict.fromkeys(nodeid for each in manifests for nodeid in each.nodeids.get(cell, ())))
-            for cell in dict.fromkeys(cell for each in manifests for cell in each.nodeids)
-        },
+        policy=said[0].policy if len({each.policy for each in said}) == 1 else None,
         files={
-            f"{name}/{file}": digest
-            for name, each in zip(names, manifests, strict=True)
-            for file, digest in each.files.items()
+            f"{folder.name}/{file}": digest
+            for folder in folders
+            for file, digest in folder.evidence.manifest.files.items()
         },
-        damage=tuple(damage for each in manifests for damage in each.damage),
+        damage=tuple(replace(each, run=folder.name) for folder in folders for each in folder.evidence.manifest.damage),
     )
 
 
-def _times(folders: Sequence[Folder]) -> str:
-    """How long it took from the first to the last, and how long if one had come after the other."""
-    spans = [
-        (_moment(cell.started), _moment(cell.stopped)) for folder in folders for cell in folder.evidence.cells.values()
-    ]
-    known = [(start, stop) for start, stop in spans if start is not None and stop is not None]
-    machines = {str(_environment(folder.path, name)) for folder in folders for name in folder.evidence.cells}
-    names = ", ".join(folder.name for folder in folders)
-    said = f"{names}: {len(folders)} runs of {len(machines)} machine{'' if len(machines) == 1 else 's'}"
-    if not known:
-        return said
-    wall = (max(stop for _, stop in known) - min(start for start, _ in known)).total_seconds()
-    summed = sum((stop - start).total_seconds() for start, stop in known)
-    return f"{said}, {wall:.0f} s from the first start to the last end, {summed:.0f} s of cells in all"
-
-
-def _environment(run_dir: Path, cell: str) -> Mapping[str, Any]:
-    return jsonfile.table(jsonfile.read(run_dir / "cells" / cell / "result.json") or {}, "environment")
-
-
-def _moment(text: str | None) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None else None
+def _some(texts: Iterable[str]) -> Iterator[str]:
+    """The first of very many."""
+    every = iter(texts)
+    yield from islice(every, _TOLD)
+    if more := sum(1 for _ in every):
+        yield f"… and {more} more like these"

@@ -6,6 +6,7 @@ is not found out by it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -50,6 +51,9 @@ _EVIDENCE = (
     ("coverage/coverage.xml", "coverage"),
     ("coverage/.coverage", "coverage"),
 )
+_CELLS = "cells"
+_OF_RUN = {pattern: kind for pattern, kind in _EVIDENCE if "*" not in pattern}
+_OF_CELL = {pattern.rpartition("/")[2]: kind for pattern, kind in _EVIDENCE if pattern.startswith(f"{_CELLS}/*/")}
 
 
 class DamageKind(StrEnum):
@@ -63,10 +67,11 @@ class DamageKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Damage:
-    """One difference; `path` is relative to the run folder."""
+    """One difference; `path` is relative to the run folder, which is named where there are several."""
 
     kind: DamageKind
     path: str
+    run: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +82,6 @@ class ManifestFacts:
     commit: str | None = None
     dirty: bool = False
     policy: str | None = None
-    nodeids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     damage: tuple[Damage, ...] = ()
 
@@ -122,19 +126,19 @@ def verify(run_dir: Path) -> ManifestFacts:
         commit=jsonfile.text(data, "commit"),
         dirty=data.get("dirty") is True,
         policy=jsonfile.text(data, "policy"),
-        nodeids={cell: jsonfile.strings(data["nodeids"], cell) for cell in jsonfile.table(data, "nodeids")},
         files={name: str(facts.get("sha256")) for name, facts in files.items()},
         damage=tuple(_damage(run_dir, files)),
     )
 
 
 def _damage(run_dir: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[Damage]:
+    base = os.path.realpath(run_dir)
+    places: dict[str, str] = {}  # of each folder, where it really is
     for name, facts in sorted(files.items()):
         path = run_dir / name
         try:
             # A manifest that points outside its own folder is not believed.
-            inside = path.resolve().is_relative_to(run_dir.resolve())
-            same = inside and digests.file(path) == facts.get("sha256")
+            same = _is_inside(path, base, places) and digests.file(path) == facts.get("sha256")
         except (OSError, ValueError):  # no name can have a zero byte
             yield Damage(kind=DamageKind.MISSING, path=name)
             continue
@@ -144,13 +148,31 @@ def _damage(run_dir: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[D
         yield Damage(kind=DamageKind.UNLISTED, path=name)
 
 
+def _is_inside(path: Path, base: str, places: dict[str, str]) -> bool:
+    """Whether a file lies below `base`, links followed. places: of the folders that were asked for before."""
+    folder = str(path.parent)
+    if (place := places.get(folder)) is None:
+        place = places[folder] = os.path.realpath(folder)
+    real = os.path.realpath(path) if path.name in ("", ".", "..") or path.is_symlink() else f"{place}/{path.name}"
+    return real.startswith(f"{base}/")
+
+
 def _present(run_dir: Path) -> dict[str, str]:
-    return {
-        path.relative_to(run_dir).as_posix(): kind
-        for pattern, kind in _EVIDENCE
-        for path in run_dir.glob(pattern)
-        if path.is_file()
-    }
+    """Evidence files and their kinds. Folders are listed once: there may be thousands of cells."""
+    found = {name: kind for name, kind in _OF_RUN.items() if (run_dir / name).is_file()}
+    for cell in _entries(run_dir / _CELLS):
+        for entry in _entries(run_dir / _CELLS / cell.name) if cell.is_dir() else ():
+            if entry.name in _OF_CELL and entry.is_file():
+                found[f"{_CELLS}/{cell.name}/{entry.name}"] = _OF_CELL[entry.name]
+    return found
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def _count(path: Path, kind: str) -> int | None:

@@ -10,6 +10,7 @@ from typing import assert_never
 from stackproof.evidence import jsonfile, junit, nodeids
 from stackproof.evidence.junit_case import Case, Report
 from stackproof.evidence.junit_cases import Cases, both, identical, key_of
+from stackproof.evidence.junit_files import CasesOfFiles
 from stackproof.evidence.outcomes import Counts, Outcome, count
 from stackproof.evidence.xmltext import attribute, content
 
@@ -51,11 +52,24 @@ def pieces(
     totals = {key: sum(each[key] for each in numbers) for key in _numbers(Counts())}
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites{_attributes(totals)}>\n'
     for (name, report), own in zip(once.items(), numbers, strict=False):
-        changed = _changed(_whole(report), change)
-        yield from _suite(name, own, _seconds(report.cases), report.properties, changed, files=_files(report))
+        yield from _suite(name, own, _seconds(report.cases), report.properties, _parts(report, change))
     for (name, cases), own in zip(others.items(), numbers[len(once) :], strict=True):
-        yield from _suite(name, own, _seconds(cases), (), cases)
+        yield from _suite(name, own, _seconds(cases), (), ((case, None) for case in cases))
     yield "</testsuites>\n"
+
+
+def _parts(report: Report, change: Change) -> Iterator[tuple[Case, str | None]]:
+    """The cases of a report with their files; of one that is made of several, one after the other."""
+    several = report.cases if isinstance(report.cases, CasesOfFiles) else None
+    files: dict[str, str] = {}
+
+    def cases() -> Iterator[Case]:
+        for part in (report,) if several is None else several.reports():
+            files.update(_files(part))
+            yield from _whole(part)
+
+    whole = cases() if several is None else several.folded(cases())
+    yield from ((case, files.get(case.classname)) for case in _changed(whole, change))
 
 
 def _changed(cases: Iterator[Case], change: Change) -> Iterator[Case]:
@@ -105,7 +119,7 @@ def _files(report: Report) -> dict[str, str]:
 
 
 def _seconds(cases: Iterable[Case]) -> float | None:
-    if isinstance(cases, Cases):
+    if isinstance(cases, Cases | CasesOfFiles):
         return cases.seconds
     known = [case.seconds for case in cases if case.seconds is not None]
     return sum(known) if known else None
@@ -116,15 +130,13 @@ def _suite(
     numbers: Mapping[str, int],
     seconds: float | None,
     properties: Iterable[tuple[str, str]],
-    cases: Iterable[Case],
-    *,
-    files: Mapping[str, str] | None = None,
+    cases: Iterable[tuple[Case, str | None]],
 ) -> Iterator[str]:
     time = "" if seconds is None else f' time="{seconds:.3f}"'
     yield f"  <testsuite name={attribute(name)}{_attributes(numbers)}{time}>\n"
     yield _properties(properties, "    ")
-    for case in cases:
-        yield _case(name, case, (files or {}).get(case.classname))
+    for case, file in cases:
+        yield _case(name, case, file)
     yield "  </testsuite>\n"
 
 

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from sys import intern
 from typing import Any
 
-from stackproof.evidence import benchmark, claims, jsonfile, junit, live, manifest, recordings, testlog, typecheck
+from stackproof.evidence import (
+    benchmark,
+    claims,
+    jsonfile,
+    junit,
+    live,
+    manifest,
+    recordings,
+    shards,
+    testlog,
+    typecheck,
+)
 from stackproof.evidence.benchmark import BenchmarkFacts
 from stackproof.evidence.claims import ClaimFacts
 from stackproof.evidence.junit import Report
 from stackproof.evidence.live import LiveEvidence
 from stackproof.evidence.manifest import ManifestFacts
 from stackproof.evidence.recordings import Misses, RecordingFacts
+from stackproof.evidence.shards import Sharded, ShardFacts
 from stackproof.evidence.testlog import TestLog
+from stackproof.evidence.times import NO_TIMES, Times
 from stackproof.evidence.typecheck import TypecheckFacts
+from stackproof.evidence.witnesses import Tests
 
 RESULT_SCHEMA = 1
+_CELLS = "cells"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +51,11 @@ class CellFacts:
 
     runner: who ran the tests. exit_code: its, in pytest's numbers, None when it never ended by itself. report_digest:
     SHA-256 that the manifest has for the JUnit report. misses: provider calls without a recording. injected: the faults
-    that whoever ran the cell had put into the answers of every test.
+    that whoever ran the cell had put into the answers of every test. digests: what the manifest has for the files that
+    tell one piece of evidence from another. machine: on which it ran, for people. shard: which part of a cell it is.
+
+    Of a cell that was put together from several folders, `joined` has its tests, and where these were shards of it,
+    `shards` says what became of them.
     """
 
     id: str
@@ -63,6 +83,16 @@ class CellFacts:
     command: str | None = None
     started: str | None = None
     stopped: str | None = None
+    digests: tuple[str | None, ...] = ()
+    machine: str = ""
+    shard: ShardFacts | None = None
+    joined: Tests | None = None
+    shards: Sharded | None = None
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The names of its folders below `cells/`."""
+        return (self.id,) if self.shards is None else tuple(sorted(self.shards.places))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,20 +108,23 @@ class Evidence:
     recordings: RecordingFacts | None = None
     claims: ClaimFacts | None = None
     live: LiveEvidence = live.NONE
+    times: Times = NO_TIMES
     notes: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
 
 
 def read(run_dir: Path) -> Evidence:
-    """Read everything in `run_dir`; what is missing is None or empty."""
+    """Read everything in `run_dir`, each cell by itself, shards too; what is missing is None or empty."""
+    found = outline(run_dir)
+    return replace(found, cells={name: whole(cell, run_dir / _CELLS / name) for name, cell in found.cells.items()})
+
+
+def outline(run_dir: Path) -> Evidence:
+    """The same without what tests said: no report, log or miss of a cell. See `whole`."""
     facts = manifest.verify(run_dir)
     return Evidence(
         manifest=facts,
-        cells={
-            folder.name: _cell(folder, facts.files.get(f"cells/{folder.name}/junit.xml"))
-            for folder in sorted(run_dir.glob("cells/*"))
-            if folder.is_dir()
-        },
+        cells={folder.name: _cell(folder, facts.files) for folder in _folders(run_dir / _CELLS)},
         typecheck=typecheck.read(run_dir / "checks/typecheck.json"),
         benchmark=benchmark.read(run_dir / "checks/benchmark.json"),
         recordings=recordings.read(run_dir / "checks/recordings.json"),
@@ -100,39 +133,64 @@ def read(run_dir: Path) -> Evidence:
     )
 
 
-def _cell(folder: Path, report_digest: str | None) -> CellFacts:
+def whole(cell: CellFacts, folder: Path) -> CellFacts:
+    """A cell of an outline with what its tests said."""
+    return replace(
+        cell,
+        report=junit.read(folder / "junit.xml"),
+        log=testlog.read(folder / "tests.jsonl"),
+        misses=recordings.misses(folder / "misses.jsonl"),
+    )
+
+
+def _folders(cells: Path) -> list[Path]:
+    try:
+        return sorted(folder for folder in cells.iterdir() if folder.is_dir())
+    except OSError:
+        return []
+
+
+def _cell(folder: Path, listed: Mapping[str, str]) -> CellFacts:
     data = jsonfile.read(folder / "result.json")
     usable = data is not None and data.get("schema") == RESULT_SCHEMA and data.get("kind") == "cell"
     result: dict[str, Any] = data if data is not None and usable else {}
     names, digests = jsonfile.table(result, "cell"), jsonfile.table(result, "digests")
     options = jsonfile.table(jsonfile.read(folder / "cell.json") or {}, "options")
+    of = tuple(listed.get(f"{_CELLS}/{folder.name}/{name}") for name in ("junit.xml", "tests.jsonl", "result.json"))
     return CellFacts(
         id=folder.name,
         result=usable and jsonfile.text(names, "id") == folder.name,
         run_id=jsonfile.text(result, "run_id"),
-        suite=jsonfile.text(names, "suite"),
-        setup=jsonfile.text(names, "setup"),
-        stack=jsonfile.text(names, "stack"),
-        inference_mode=jsonfile.text(names, "inference_mode"),
+        suite=_shared(names, "suite"),
+        setup=_shared(names, "setup"),
+        stack=_shared(names, "stack"),
+        inference_mode=_shared(names, "inference_mode"),
         injected=jsonfile.strings(options, "inject"),
-        runner=jsonfile.text(names, "runner") or "pytest",
-        commit=jsonfile.text(result, "commit"),
+        runner=_shared(names, "runner") or "pytest",
+        commit=_shared(result, "commit"),
         dirty=result.get("dirty") is not False,
-        policy=jsonfile.text(digests, "policy"),
-        suite_digest=jsonfile.text(digests, "suite"),
-        recordings_digest=jsonfile.text(digests, "recordings"),
+        policy=_shared(digests, "policy"),
+        suite_digest=_shared(digests, "suite"),
+        recordings_digest=_shared(digests, "recordings"),
         exit_code=_integer(result.get("exit_code")),
         signal=None if result.get("signal") is None else str(result["signal"]),
         error=_error(result.get("error")),
-        sealed=jsonfile.text(result, "sealed"),
-        report=junit.read(folder / "junit.xml"),
-        report_digest=report_digest,
-        log=testlog.read(folder / "tests.jsonl"),
-        misses=recordings.misses(folder / "misses.jsonl"),
+        sealed=_shared(result, "sealed"),
+        report=Report(path=folder / "junit.xml"),
+        report_digest=of[0],
         command=jsonfile.text(result, "command"),
         started=jsonfile.text(result, "started"),
         stopped=jsonfile.text(result, "stopped"),
+        digests=of,
+        machine=intern(str(jsonfile.table(result, "environment"))),
+        shard=shards.read(folder, result),
     )
+
+
+def _shared(data: Mapping[str, Any], key: str) -> str | None:
+    """As `jsonfile.text`; what thousands of cells say alike is held once."""
+    text = jsonfile.text(data, key)
+    return None if text is None else intern(text)
 
 
 def _integer(value: object) -> int | None:

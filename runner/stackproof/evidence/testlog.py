@@ -132,38 +132,16 @@ def read(path: Path) -> TestLog:
     return reading.log(present=path.is_file(), begun=begun)
 
 
-def together(first: TestLog, second: TestLog) -> TestLog:
-    """The log of a cell whose tests ran in two sessions: all of both, of a test in both the worse."""
-    rows = dict(Entries.of(first.tests).rows)
-    for nodeid, row in Entries.of(second.tests).rows.items():
-        rows[nodeid] = _both(_whole(nodeid, rows[nodeid]), _whole(nodeid, row)) if nodeid in rows else row
-    collected = None
-    if first.collected is not None and second.collected is not None:
-        collected = tuple(dict.fromkeys((*first.collected, *second.collected)))
-    finished = (first.exitstatus, second.exitstatus)
-    return TestLog(
-        present=first.present and second.present,
-        collected=collected,
-        tests=Entries(rows),
-        calls=None if first.calls is None or second.calls is None else _sum(first.calls, second.calls),
-        exitstatus=None if None in finished else max(status for status in finished if status is not None),
-        running=(*first.running, *second.running),
-        last=second.last or first.last,
-        damaged=first.damaged + second.damaged,
-        damaged_at=first.damaged_at or second.damaged_at,
-    )
-
-
-def _sum(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers added, lists joined."""
-    joined = {**first, **second}
-    for key in first.keys() & second.keys():
-        one, two = first[key], second[key]
-        if isinstance(one, list) and isinstance(two, list):
-            joined[key] = [*one, *two]
-        elif type(one) is int and type(two) is int:
-            joined[key] = one + two
-    return joined
+def fold(rows: dict[str, float | TestEntry], more: Mapping[str, float | TestEntry]) -> list[str]:
+    """Put `more`, rows of another session, into `rows`: of a test in both the worse. The tests that are in both."""
+    if rows.keys().isdisjoint(more.keys()):
+        rows.update(more)
+        return []
+    twice = [nodeid for nodeid in more if nodeid in rows]
+    for nodeid, row in more.items():
+        before = rows.get(nodeid)
+        rows[nodeid] = row if before is None else _both(_whole(nodeid, before), _whole(nodeid, row))
+    return twice
 
 
 class _Reading:

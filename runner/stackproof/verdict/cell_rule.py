@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from stackproof.errors import ExitCode, MissingProgramError, NoEngineError
+from stackproof.evidence import sessions
 from stackproof.evidence.manifest import Damage
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellError, CellFacts, Evidence
+from stackproof.evidence.shards import Sharded
+from stackproof.shards.left import NAME as SHARD_FILE
 from stackproof.verdict.current import Current, one, short
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.policy import CellPolicy, Policy, Required, SourceRule
 from stackproof.verdict.records import Finding, Rule, failed, not_proven, remark
+from stackproof.verdict.shard_findings import shard_findings
 from stackproof.verdict.tests_of import TestFact, Tests
 from stackproof.verdict.waiving import waiver_for, words
 
@@ -23,14 +27,9 @@ _EXCLUDES = (
     "what the providers answer today, what no test asks, and timing; "
     "evidence that was rewritten together with its manifest"
 )
+_FILES = ("result.json", "junit.xml", "tests.jsonl")
 # What a machine may lack: the software under test could not be blamed for it.
 _MISSING = frozenset({NoEngineError.__name__, MissingProgramError.__name__})
-_PYTEST_CODES = {
-    2: "pytest was interrupted or could not collect (exit code 2)",
-    3: "pytest broke internally (exit code 3)",
-    4: "pytest could not start, for instance because a conftest.py does not import (exit code 4)",
-    5: "pytest found no test (exit code 5)",
-}
 
 
 def cell_rule(
@@ -38,7 +37,6 @@ def cell_rule(
 ) -> Rule:
     """Weigh one cell. `tests` are its joined tests; `twin` names an earlier cell with the very same report file."""
     cell = evidence.cells.get(wanted.id)
-    folder = f"cells/{wanted.id}"
     findings: list[Finding] = []
     good = ""
     if cell is None:
@@ -46,23 +44,19 @@ def cell_rule(
     else:
         good = _good(tests)
         findings += _error(cell.error)
-        findings += _untouched(folder, evidence.manifest.damage)
+        findings += _untouched(cell.places, evidence.manifest.damage)
         findings += _belongs(cell, wanted, policy, evidence, current)
         if twin is not None:
             findings.append(not_proven(f"its report is a copy of that of {twin}; it counts once"))
-        findings += ended(cell)
-        findings += [not_proven(problem.text) for problem in cell.report.problems]
+        findings += _session(cell, tests) if cell.shards is None else shard_findings(wanted.title, cell.shards)
         findings += [remark(note) for note in cell.report.notes]
-        if not cell.report.cases and not cell.report.problems:
-            findings.append(not_proven("its report names no test"))
-        elif cell.log.present and cell.report.cases:
-            findings += [not_proven(text) for text in tests.contradictions]
         findings += _failures(wanted, policy, current, cell, tests)
-        findings += exit_code_fits(cell, tests)
+        findings += exit_code_fits(cell, tests) if cell.shards is None else _at_fault(cell)
         findings += _executed(wanted, policy, current, cell, tests)
         findings += as_expected(wanted.id, current.expected.get(wanted.id), cell, tests)
         findings += _offline(cell)
     absent = cell is None or is_absent(cell)
+    again, *more = _commands(wanted, cell)
     return Rule(
         id=f"cell:{wanted.id}",
         title=wanted.title,
@@ -71,8 +65,9 @@ def cell_rule(
         proves=_PROVES,
         excludes=_EXCLUDES,
         lead=_lead(wanted, policy, current, tests),
-        evidence=tuple(f"{folder}/{name}" for name in ("result.json", "junit.xml", "tests.jsonl")),
-        again=(cell.command if cell is not None else None) or _again(wanted),
+        evidence=evidence_of(wanted.id, cell, *_FILES, *(() if cell is None or cell.shards is None else (SHARD_FILE,))),
+        again=again,
+        more_again=tuple(more),
         blocking=wanted.required is Required.ALWAYS or current.insist or not absent,
     )
 
@@ -88,6 +83,27 @@ def _lead(wanted: CellPolicy, policy: Policy, current: Current, tests: Tests) ->
         if fact.outcome.bad and not waiver_for(fact.name, wanted.id, policy.waivers, current.today)
     ]
     return f"{tests.facts.counts.words()}; first {bad[0]}" if bad else None
+
+
+def evidence_of(name: str, cell: CellFacts | None, *files: str) -> tuple[str, ...]:
+    """Files of a cell below the run folder; a pattern where it lies there in shards."""
+    parts = f".*of{cell.shards.total}" if cell is not None and cell.shards is not None else ""
+    return tuple(f"cells/{name}{parts}/{file}" for file in files)
+
+
+def _session(cell: CellFacts, tests: Tests) -> Iterator[Finding]:
+    yield from ended(cell)
+    yield from (not_proven(problem.text) for problem in cell.report.problems)
+    if not cell.report.cases and not cell.report.problems:
+        yield not_proven("its report names no test")
+    elif cell.log.present and cell.report.cases:
+        yield from (not_proven(text) for text in tests.contradictions)
+
+
+def _commands(wanted: CellPolicy, cell: CellFacts | None) -> tuple[str, ...]:
+    if cell is not None and cell.shards is not None and cell.shards.again:
+        return cell.shards.again
+    return ((cell.command if cell is not None else None) or _again(wanted),)
 
 
 def _again(wanted: CellPolicy) -> str:
@@ -115,23 +131,27 @@ def _error(error: CellError | None) -> Iterator[Finding]:
                 yield not_proven(error.message)
 
 
-def _untouched(folder: str, damage: Iterable[Damage]) -> Iterator[Finding]:
+def _untouched(places: Collection[str], damage: Iterable[Damage]) -> Iterator[Finding]:
     for each in damage:
-        if each.path.startswith(f"{folder}/"):
-            yield not_proven(damage_words(each))
+        match each.path.split("/"):
+            case ["cells", place, _, *_] if place in places:
+                yield not_proven(damage_words(each))
+            case _:
+                continue
 
 
 def damage_words(damage: Damage) -> str:
     """One difference between the run folder and its manifest, as a sentence."""
+    file = f"{damage.path} in {damage.run}" if damage.run else damage.path
     match damage.kind.value:
         case "missing":
-            return f"{damage.path} is listed in the manifest and gone"
+            return f"{file} is listed in the manifest and gone"
         case "changed":
-            return f"{damage.path} was changed after the run"
+            return f"{file} was changed after the run"
         case "unlisted":
-            return f"{damage.path} is not listed in the manifest"
+            return f"{file} is not listed in the manifest"
         case _:
-            return "the run has no manifest that can be read"
+            return f"{damage.run or 'the run'} has no manifest that can be read"
 
 
 def _belongs(
@@ -146,9 +166,10 @@ def _belongs(
         yield not_proven(f"it ran in mode {cell.inference_mode}, not in replay")
     if cell.injected:
         yield not_proven(f"faults were injected into the answers of every test: {', '.join(cell.injected)}")
-    runs = (evidence.manifest.run_id or "").split("+")  # several, where several folders are weighed
-    if evidence.manifest.run_id is not None and not set((cell.run_id or "").split("+")) <= set(runs):
-        yield not_proven(f"its evidence is of run {cell.run_id}, the manifest of run {evidence.manifest.run_id}")
+    run = evidence.manifest.run_id
+    # Where several folders are weighed, each was held against its own manifest.
+    if run is not None and "+" not in run and cell.run_id != run:
+        yield not_proven(f"its evidence is of run {cell.run_id}, the manifest of run {run}")
     yield from belongs_to_source(cell.commit, cell.dirty, policy, current)
     if cell.policy != current.policy:
         yield not_proven("its evidence was made under another policy")
@@ -168,34 +189,7 @@ def belongs_to_source(commit: str | None, dirty: bool, policy: Policy, current: 
 
 def ended(cell: CellFacts) -> Iterator[Finding]:
     """Whether a session of tests went to its end, and says so in its log."""
-    if cell.signal is not None:
-        yield not_proven(f"the run was ended by {cell.signal}")
-    if cell.exit_code is None:
-        yield not_proven(f"{cell.runner} did not end by itself")
-    if not cell.log.present:
-        yield not_proven("tests.jsonl is missing")
-        return
-    if cell.log.damaged:
-        yield not_proven(
-            f"tests.jsonl holds {cell.log.damaged} lines that are no events, from line {cell.log.damaged_at} on"
-        )
-    if cell.log.exitstatus is None:
-        seen, inside = len(cell.log.tests), f"; it ended inside of {_list(cell.log.running)}"
-        of = "" if cell.log.collected is None else f" of {len(cell.log.collected)}"
-        ended_in = inside if cell.log.running else ""
-        yield not_proven(f"the test session never finished: {seen}{of} tests have a result{ended_in}")
-    elif cell.exit_code is not None and cell.log.exitstatus != cell.exit_code:
-        yield not_proven(f"{cell.runner} ended with {cell.exit_code}, its session with {cell.log.exitstatus}")
-    if cell.log.collected is None:
-        yield not_proven(f"{cell.runner} never said which tests it collected")
-        return
-    collected, told = frozenset(cell.log.collected), cell.log.tests.keys()
-    if told == collected:
-        return
-    if without := sorted(collected - told):
-        yield not_proven(f"{len(without)} collected tests have no outcome: {_list(without)}")
-    if beside := sorted(told - collected):
-        yield not_proven(f"{len(beside)} tests have an outcome and were not collected: {_list(beside)}")
+    yield from (not_proven(text) for text in sessions.not_ended(cell))
 
 
 def _failures(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
@@ -212,20 +206,13 @@ def _failures(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFa
 def exit_code_fits(cell: CellFacts, tests: Tests) -> Iterator[Finding]:
     """Whether the exit code of a session says what its tests say."""
     bad = [fact.name for fact in tests.facts.others if fact.outcome.bad]
-    match cell.exit_code:
-        case None:
-            return
-        case 0 if bad:
-            yield not_proven(f"{cell.runner} ended with exit code 0, and {len(bad)} tests failed: {_list(bad)}")
-        case 1 if not bad:
-            yield not_proven(f"{cell.runner} ended with exit code 1, and no test in the report failed")
-        case 0 | 1:
-            return
-        case ExitCode.RECORDINGS:
-            yield failed("only the recordings are at fault (exit code 6)", exit_code=ExitCode.RECORDINGS)
-        case code:
-            words = _PYTEST_CODES.get(code, f"pytest ended with exit code {code}")
-            yield not_proven(words.replace("pytest", cell.runner, 1))
+    yield from (not_proven(text) for text in sessions.unfit(cell, bad))
+    yield from _at_fault(cell)
+
+
+def _at_fault(cell: CellFacts) -> Iterator[Finding]:
+    if cell.exit_code == ExitCode.RECORDINGS:
+        yield failed("only the recordings are at fault (exit code 6)", exit_code=ExitCode.RECORDINGS)
 
 
 def _executed(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFacts, tests: Tests) -> Iterator[Finding]:
@@ -253,18 +240,28 @@ def as_expected(name: str, expectation: Expectation | None, cell: CellFacts, tes
         return
     if cell.log.collected is None:
         return
-    collected = frozenset(cell.log.collected)
-    if collected != expectation.nodeids:
-        yield from _others(name, expectation, collected)
+    collected, wanted = cell.log.collected, expectation.nodeids
+    # Without a set where they are the same: a million names would be held once more.
+    if len(collected) != len(wanted) or not all(nodeid in wanted for nodeid in collected):
+        yield from _others(name, expectation, frozenset(collected), cell.shards)
     for fact in tests.facts.others:
-        yield from _skip(fact, expectation)
+        # Of a shard whose log is lost the report alone names tests, and otherwise than node ids do.
+        if cell.shards is None or cell.shards.complete or fact.name in cell.log.tests:
+            yield from _skip(fact, expectation)
     for test in tests.facts.passed(expectation.skips.keys() - {fact.name for fact in tests.facts.others}):
         yield remark(f"runs although its skip is expected: {test}")
 
 
-def _others(name: str, expectation: Expectation, collected: frozenset[str]) -> Iterator[Finding]:
-    for missing in sorted(expectation.nodeids - collected):
-        yield failed(f"{missing} is expected and was not collected")
+def _others(
+    name: str, expectation: Expectation, collected: frozenset[str], shards: Sharded | None
+) -> Iterator[Finding]:
+    lost = sorted(expectation.nodeids - collected)
+    if lost and shards is not None and not shards.complete:
+        yield not_proven(
+            f"{len(lost)} expected tests are in none of the shards that are there: {sessions.listed(lost)}"
+        )
+    else:
+        yield from (failed(f"{missing} is expected and was not collected") for missing in lost)
     for unexpected in sorted(collected - expectation.nodeids):
         yield failed(f"{unexpected} is not in ci/expected/{name}.json (stackproof policy update)")
 
@@ -313,9 +310,3 @@ def because(fact: TestFact) -> str:
     # pytest puts the sentence that matters behind an E.
     line = next((line[1:].strip() for line in lines if line.startswith("E ")), lines[0] if lines else "")
     return f": {line[:200]}" if line else ""
-
-
-def _list(names: Iterable[str], shown: int = 3) -> str:
-    listed = list(names)
-    more = f", and {len(listed) - shown} more" if len(listed) > shown else ""
-    return ", ".join(listed[:shown]) + more

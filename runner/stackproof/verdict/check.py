@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from stackproof.catalog.records import Catalog
-from stackproof.evidence import read as evidence
+from stackproof.evidence.gather import gather
 from stackproof.evidence.outcomes import Outcome
 from stackproof.verdict import accepted, expected, policy
 from stackproof.verdict.policy import PATH, Policy
@@ -33,7 +33,7 @@ class Seen:
 
 def seen(run_dir: Path, commit: str | None) -> Seen | None:
     """What `run_dir` has shown; None where it is of another commit, and says nothing about this one."""
-    found = evidence.read(run_dir)
+    found = gather([run_dir])
     if commit is None or found.manifest.commit != commit:
         return None
     return Seen(

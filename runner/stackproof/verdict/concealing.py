@@ -80,7 +80,13 @@ def _pairs(pairs: tuple[tuple[str, str], ...], secrets: Mapping[str, str]) -> tu
 
 
 def _rule(rule: Rule, secrets: Mapping[str, str]) -> Rule:
-    texts = {"title": rule.title, "good": rule.good, "lead": rule.lead, "again": rule.again}
+    texts = {
+        "title": rule.title,
+        "good": rule.good,
+        "lead": rule.lead,
+        "again": rule.again,
+        "more": list(rule.more_again),
+    }
     findings = [finding.text for finding in rule.findings]
     told, found = redact.conceal([texts, findings], secrets)
     return replace(
@@ -89,6 +95,7 @@ def _rule(rule: Rule, secrets: Mapping[str, str]) -> Rule:
         good=told["good"],
         lead=told["lead"],
         again=told["again"],
+        more_again=tuple(told["more"]),
         findings=tuple(
             Finding(state=finding.state, text=text, exit_code=finding.exit_code)
             for finding, text in zip(rule.findings, found, strict=True)

@@ -60,8 +60,9 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
         commit=current.commit,
         dirty=current.dirty,
         policy=current.policy,
-        started=min((cell.started for cell in cells.values() if cell.started), default=None),
-        stopped=max((cell.stopped for cell in cells.values() if cell.stopped), default=None),
+        started=evidence.times.started,
+        stopped=evidence.times.stopped,
+        times=evidence.times,
         as_of=current.today.isoformat(),
         live=tuple(stands),
     )
@@ -79,17 +80,30 @@ _COMMANDS = {
 
 def _without_nox(rule: Rule) -> Rule:
     """The same rule for a project that has no noxfile.py."""
-    again = rule.again or ""
+    return replace(rule, again=_command(rule.again or "") or None, more_again=tuple(map(_command, rule.more_again)))
+
+
+def _command(again: str) -> str:
     for session, command in _COMMANDS.items():
         again = again.replace(session, command)
-    return replace(rule, again=again or None)
+    return again
 
 
 def _twin(name: str, cells: dict[str, CellFacts]) -> str | None:
-    """The earlier cell whose report is byte for byte the same: a report proves one cell."""
+    """The earlier cell that has a report which is byte for byte the same: a report proves one cell."""
+    mine = _reports(cells.get(name))
     for earlier, cell in cells.items():
         if earlier == name:
             return None
-        if cell.report_digest is not None and name in cells and cell.report_digest == cells[name].report_digest:
+        if not mine.isdisjoint(_reports(cell)):
             return earlier
     return None
+
+
+def _reports(cell: CellFacts | None) -> frozenset[str]:
+    """The digests of its reports."""
+    if cell is None:
+        return frozenset()
+    if cell.shards is not None:
+        return cell.shards.reports
+    return frozenset() if cell.report_digest is None else frozenset({cell.report_digest})

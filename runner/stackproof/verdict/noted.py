@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
-from stackproof.evidence import read
+from stackproof.evidence.gather import gather
 from stackproof.plaintext import shortened
 from stackproof.recorder import redact
 from stackproof.verdict import concealing
@@ -21,9 +21,9 @@ def failed(
     run_dir: Path, secrets: Mapping[str, str], *, waivers: Iterable[Waiver] = (), today: date | None = None
 ) -> tuple[Failure, ...]:
     """Failures that no waiver covers, each with the cells that it came in. secrets: by the name of their variable."""
-    found = read.read(run_dir)
+    found = gather([run_dir])
     tests = concealing.conceal_rows(rows(found, waivers, today), secrets)
-    missed = redact.conceal(misses_of(run_dir, found.cells), secrets)
+    missed = redact.conceal(misses_of(run_dir, found), secrets)
     return tuple(failures(tests, missed))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.evidence import digests, jsonfile, merge, rescued
-from stackproof.evidence import read as evidence
+from stackproof.evidence.gather import gather
 from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import Evidence
@@ -68,9 +68,9 @@ def write(
 
     hidden = secrets or {}
     waivers = policy.waivers if policy is not None else ()
-    found = evidence.read(run_dir) if found is None else found
+    found = gather([run_dir]) if found is None else found
     tests = concealing.conceal_rows(rows(found, waivers, _day(verdict)), hidden)
-    missed = redact.conceal(misses_of(run_dir, found.cells), hidden)
+    missed = redact.conceal(misses_of(run_dir, found), hidden)
     results, earlier = compared.results_of(found, verdict), compared.newest_before(run_dir)
     changes = None if earlier is None else compared.compare(results, compared.read(earlier))
     published = Publication(

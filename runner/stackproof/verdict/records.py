@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stackproof.errors import ExitCode
+from stackproof.evidence.times import NO_TIMES, Times
 from stackproof.verdict.standing import Standing
 
 
@@ -60,10 +61,10 @@ class Rule:
     """One line of a verdict.
 
     proves, excludes: what a PASS of this rule says, and what it does not. evidence: files below the run folder.
-    again: the command that produces this rule's evidence anew. blocking: False where the policy wants the rule only
-    where it is available; then NOT PROVEN is said and does not count. good: the line of a green rule; lead: the line of
-    a failed one, None where the first finding says it all. part_of: the rule whose line speaks for this one, too, while
-    it is green; None where it has a line of its own in any case.
+    again: the command that produces this rule's evidence anew; more_again: others that it takes, too. blocking: False
+    where the policy wants the rule only where it is available; then NOT PROVEN is said and does not count. good: the
+    line of a green rule; lead: the line of a failed one, None where the first finding says it all. part_of: the rule
+    whose line speaks for this one, too, while it is green; None where it has a line of its own in any case.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Rule:
     excludes: str
     evidence: tuple[str, ...] = ()
     again: str | None = None
+    more_again: tuple[str, ...] = ()
     blocking: bool = True
     lead: str | None = None
     part_of: str | None = None
@@ -112,7 +114,8 @@ class Verdict:
     """The answer to "may this be released?", with a line per rule.
 
     commit, dirty: the source that was weighed. policy: its digest. started, stopped: first and last of the evidence,
-    UTC in ISO format. as_of: the day on which waivers were looked at. live: how each setup stands with its live smoke.
+    UTC in ISO format, as far as clocks of several machines can say it; times: what it took. as_of: the day on which
+    waivers were looked at. live: how each setup stands with its live smoke.
     """
 
     rules: tuple[Rule, ...]
@@ -124,6 +127,7 @@ class Verdict:
     stopped: str | None = None
     as_of: str = ""
     live: tuple[Standing, ...] = ()
+    times: Times = NO_TIMES
 
     @property
     def state(self) -> State:
@@ -153,5 +157,6 @@ class Verdict:
     @property
     def again(self) -> tuple[str, ...]:
         """Commands for what is not green, each once."""
-        commands = (rule.again for rule in self.rules if rule.state is not State.PASS)
+        bad = (rule for rule in self.rules if rule.state is not State.PASS)
+        commands = (command for rule in bad for command in (rule.again, *rule.more_again))
         return tuple(dict.fromkeys(command for command in commands if command))

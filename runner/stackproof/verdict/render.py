@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from stackproof.evidence.times import Times
 from stackproof.verdict.markdown import to_markdown
 from stackproof.verdict.records import Rule, State, Verdict
 from stackproof.verdict.standing import Standing
@@ -31,6 +32,19 @@ def to_json(verdict: Verdict) -> dict[str, Any]:
         "rules": [_rule(rule) for rule in verdict.rules],
         "again": list(verdict.again),
         "live": [live(each) for each in verdict.live],
+        "times": times(verdict.times),
+    }
+
+
+def times(found: Times) -> dict[str, Any]:
+    """What the evidence took, in seconds."""
+    return {
+        "wall_seconds": found.wall,
+        "at_least_seconds": found.longest,
+        "span_seconds": found.span,
+        "summed_seconds": found.summed,
+        "clocks": found.clocks,
+        "wrong_clocks": list(found.wrong),
     }
 
 
@@ -64,6 +78,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "excludes": rule.excludes,
         "evidence": list(rule.evidence),
         "again": rule.again,
+        "more_again": list(rule.more_again),
     }
 
 

@@ -11,7 +11,7 @@ from stackproof.evidence.manifest import DamageKind
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.evidence.recordings import RecordingFacts
-from stackproof.verdict.cell_rule import damage_words
+from stackproof.verdict.cell_rule import damage_words, evidence_of
 from stackproof.verdict.current import Current, one, short
 from stackproof.verdict.policy import Policy, RecordingsPolicy, SealedRule, SourceRule
 from stackproof.verdict.recordings_limits import stale, unnormalised
@@ -111,7 +111,7 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
         findings=tuple(findings),
         proves="each provider call of the tests has its recording, and each recording of a passing test was asked for",
         excludes="that providers still answer so; files of tests that were not run; secrets without a known shape",
-        evidence=("checks/recordings.json", *(f"cells/{name}/tests.jsonl" for name in cells)),
+        evidence=("checks/recordings.json", *_files(cells, "tests.jsonl")),
         again=AGAIN,
     )
 
@@ -171,7 +171,7 @@ def sealed_rule(wanted: SealedRule, cells: Mapping[str, CellFacts]) -> Rule:
         findings=tuple(findings),
         proves="where the namespace was in force, the kernel let no packet out of the machine",
         excludes="cells that had the tripwire alone",
-        evidence=tuple(f"cells/{name}/outcome.json" for name in cells),
+        evidence=_files(cells, "outcome.json"),
         again=AGAIN,
     )
 
@@ -204,6 +204,11 @@ def flaky_rule(policy: Policy, tests: Mapping[str, Tests], of_claims: Tests) -> 
         ),
         again=AGAIN,
     )
+
+
+def _files(cells: Mapping[str, CellFacts], file: str) -> tuple[str, ...]:
+    """That file of each cell."""
+    return tuple(each for name, cell in cells.items() for each in evidence_of(name, cell, file))
 
 
 def _wavered(suite: str, texts: Sequence[str], allowed: int) -> str:

@@ -75,4 +75,6 @@ def _when(verdict: Verdict) -> str:
     except (ValueError, TypeError):
         return ""
     minutes = f"{seconds // 60} min " if seconds >= 60 else ""
+    if verdict.times.clocks > 1:  # of which nobody knows whether they agree
+        minutes = f"at least {minutes}"
     return f", {last:%Y-%m-%d %H:%M}, {minutes}{seconds % 60} s"

@@ -93,11 +93,12 @@ def failures(found: Iterable[TestRow], misses: Mapping[tuple[str, str], list[str
     ]
 
 
-def misses_of(run_dir: Path, cells: Iterable[str]) -> dict[tuple[str, str], list[str]]:
+def misses_of(run_dir: Path, evidence: Evidence) -> dict[tuple[str, str], list[str]]:
     """By cell and test, the whole messages about calls that no recording answered."""
     found: dict[tuple[str, str], list[str]] = {}
-    for cell in cells:
-        for miss in jsonfile.lines(run_dir / "cells" / cell / "misses.jsonl"):
+    folders = [(cell, place) for cell, facts in evidence.cells.items() for place in facts.places]
+    for cell, place in folders:
+        for miss in jsonfile.lines(run_dir / "cells" / place / "misses.jsonl"):
             test = jsonfile.text(miss, "test_id") if miss else None
             message = jsonfile.text(miss, "message") if miss else None
             if test and message:
@@ -106,8 +107,11 @@ def misses_of(run_dir: Path, cells: Iterable[str]) -> dict[tuple[str, str], list
 
 
 def _rows(cell: CellFacts, waivers: tuple[Waiver, ...], today: date | None) -> Iterator[TestRow]:
-    reported = {title(case): case.seconds for case in cell.report.cases}
-    for fact in tests_of(cell).facts:
+    facts = tests_of(cell).facts
+    # The report is asked only where the log does not know a test: that of many shards is read once more then.
+    unknown = any(fact.name not in cell.log.tests for fact in facts.others)
+    reported = {title(case): case.seconds for case in cell.report.cases} if unknown else {}
+    for fact in facts:
         entry = cell.log.tests.get(fact.name)
         borne = today is not None and fact.outcome.bad and waiver_for(fact.name, cell.id, waivers, today) is not None
         yield TestRow(

@@ -6,13 +6,13 @@ What a run would change is worked out first, so that it can be shown as a diff b
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.errors import NotProvenError
 from stackproof.evidence import jsonfile
-from stackproof.evidence import read as evidence
+from stackproof.evidence.gather import gather
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.evidence.typecheck import TypecheckState
@@ -37,20 +37,20 @@ class Update:
 
 def update_expected(project: Path, run_dir: Path) -> list[str]:
     """Write what `planned` says, and return its lines."""
-    update = planned(project, run_dir)
+    update = planned(project, [run_dir])
     write(project, update)
     return list(update.lines)
 
 
-def planned(project: Path, run_dir: Path, *, accept_types: bool = False) -> Update:
+def planned(project: Path, run_dirs: Sequence[Path], *, accept_types: bool = False) -> Update:
     """What `ci/expected/` has to hold so that the run is as expected: a file for each cell that it holds, for its
-    claims, and for accepted type errors.
+    claims, and for accepted type errors. run_dirs: several where its shards lie in several.
 
     Accepted type errors get fewer and never more, unless accept_types says that those of this run are to be borne.
     NotProvenError when a cell did not run to its end or the run holds nothing of the policy: what such a run did not
     get to would no longer be expected.
     """
-    found, rules = evidence.read(run_dir), policy.load(project)
+    found, rules = gather(run_dirs), policy.load(project)
     wanted = expected.names(rules)
     cells = {name: found.cells[name] for name in wanted if name in found.cells}
     unable: frozenset[str] = frozenset()
@@ -60,7 +60,7 @@ def planned(project: Path, run_dir: Path, *, accept_types: bool = False) -> Upda
     types = None if rules.typecheck is None else _types(project, rules, found, accept=accept_types)
     if not cells and (types is None or not types.files):
         raise NotProvenError(
-            f"{run_dir.name} holds no cell of the policy",
+            f"{', '.join(each.name for each in run_dirs)} holds no cell of the policy",
             hint="no list of tests is kept of a live smoke: it counts as it is"
             if found.live.smokes
             else f"the policy has {', '.join(wanted)}",
@@ -130,6 +130,10 @@ def _types(project: Path, rules: Policy, found: Evidence, *, accept: bool) -> Up
 
 def _expectation(cell: CellFacts, unable: frozenset[str]) -> Expectation:
     """unable: tests of claims that the machine of the run cannot serve; elsewhere they run, so no skip is expected."""
+    if cell.shards is not None and not cell.shards.complete:
+        lacking = [f"shard {each.index}/{each.total} is missing" for each in cell.shards.missing[:3]]
+        why = ", ".join(lacking) or "its shards do not make a whole"
+        raise NotProvenError(f"{cell.id}: {why}, so nobody knows which tests it has")
     if cell.log.collected is None or cell.log.exitstatus is None or cell.report.problems:
         raise NotProvenError(f"{cell.id} did not run to its end, so nobody knows which tests it has")
     if without := sorted(set(cell.log.collected) - cell.log.tests.keys()):

@@ -24,6 +24,8 @@ from stackproof.evidence.typecheck import TypecheckFacts, TypecheckState
 from stackproof.recorder.identity import Identity, digest
 from stackproof.recorder.miss import form_of
 from stackproof.recorder.scope import Scope
+from stackproof.shards import left
+from stackproof.shards.partition import divide
 from stackproof.verdict import expected
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.records import Rule, Verdict
@@ -153,17 +155,24 @@ class Run:
         events: Iterable[Mapping[str, Any]] = (),
         finished: bool = True,
         mode: str = "replay",
+        shard: str | None = None,
+        seconds: Mapping[str, float] | None = None,
         **outcome: Any,
     ) -> Path:
-        """Write what a cell leaves, `result.json` too; `outcome` overrides fields of `outcome.json`."""
+        """Write what a cell leaves, `result.json` too; `outcome` overrides fields of `outcome.json`.
+
+        shard: `2/3`, and only its part of `tests` is run, as they are divided by `seconds`.
+        """
         project = self.project.folder
-        given = {"suite": "base", "setup": "ollama", "stack_config": stack, "inference_mode": mode}
+        given = {"suite": "base", "setup": "ollama", "stack_config": stack, "inference_mode": mode, "shard": shard}
         chosen = options.resolve(given, {}, project)
         planned = plan.make(chosen, catalog.load(project), project, self.run_id)
         cell = planned.cells[0]
         folder = self.folder / "cells" / cell.id
+        if shard is not None:
+            tests = _divided(folder, cell, tests, seconds or {})
         bad = any(each.bad for each in tests.values())
-        code = exit_code if exit_code is not None else int(bad)
+        code = exit_code if exit_code is not None else int(bad) if tests else 5
         log: list[Mapping[str, Any]] = [{"event": "collected", "nodeids": list(tests)}, *events]
         log += [_event(test, each) for test, each in tests.items()]
         log.append({"event": "calls", "replayed": 3, "missed": 0, "unused": 0, **(calls or {})})
@@ -187,7 +196,8 @@ class Run:
             project=self.project.folder,
             recordings=self.project.folder / "recordings",
             run_id=self.run_id,
-            command=f"nox -s integration -- --stack-config {cell.stack_config}",
+            command=f"nox -s integration -- --stack-config {cell.stack_config}"
+            + ("" if cell.shard is None else f" --shard {cell.shard}"),
         )
 
     def checks(self, *, types: TypecheckFacts | None = None, ratio: float = 1.1, samples: int = 20) -> None:
@@ -220,6 +230,27 @@ class Run:
     def verdict(self, *, today: date = TODAY, environ: Mapping[str, str] | None = None) -> Verdict:
         """Weigh the run against what the project is now."""
         return weigh(self.project.folder, self.folder, environ=environ or {}, today=today)
+
+
+def _divided(
+    folder: Path, cell: plan.Cell, tests: Mapping[str, Outcome], seconds: Mapping[str, float]
+) -> dict[str, Outcome]:
+    """Its own tests, after writing down which part it is."""
+    assert cell.shard is not None
+    parts = divide(list(tests), cell.shard.total, seconds=seconds)
+    own = parts.of(cell.shard.index)
+    facts = left.ShardFacts(
+        shard=cell.shard,
+        whole=cell.whole_id,
+        partition=parts.digest,
+        tests=len(tests),
+        own=len(own),
+        known=parts.known,
+        estimated=1.0,
+        estimated_whole=3.0,
+    )
+    left.write(folder, facts)
+    return {test: tests[test] for test in own}
 
 
 def rule(verdict: Verdict, name: str) -> Rule:

@@ -361,7 +361,7 @@ def test_no_list_of_tests_is_made_of_a_live_smoke(asked: Project) -> None:
     jsonfile.write(run.folder / "checks/live.json", smoke())
     run.finish()
     with pytest.raises(NotProvenError) as caught:
-        update.planned(asked.folder, run.folder)
+        update.planned(asked.folder, [run.folder])
     assert "no list of tests is kept of a live smoke" in (caught.value.hint or "")
 
 

@@ -49,8 +49,9 @@ def test_cells_of_two_machines_prove_what_one_run_would(project: Project, halves
     assert found.state is State.PASS, [rule.summary for rule in found.rules]
     first, second = halves
     (said,) = texts(found, "evidence")
-    assert said.startswith(f"{first.run_id}, {second.run_id}: 2 runs of 1 machine, ")
-    assert said.endswith("240 s from the first start to the last end, 341 s of cells in all")
+    assert said.startswith(f"{first.run_id}, {second.run_id}: 2 runs of 1 kind of machine, ")
+    assert "at least 180 s (the longest on one clock), 240 s from the first start to the last end if clocks" in said
+    assert said.endswith(", 341 s of cells in all")
 
 
 def test_a_folder_that_is_not_given_leaves_its_cell_missing(project: Project, halves: tuple[Run, Run]) -> None:
@@ -129,7 +130,8 @@ def test_the_command_takes_several_folders_and_says_what_it_put_together(
     assert main(["verdict", first.run_id, str(second.folder)], environ={}, project=project.folder) == 0
     shown = capsys.readouterr().out
     assert "RELEASE VERDICT  PASS" in shown
-    assert f"{first.run_id}, {second.run_id}: 2 runs of 1 machine, 240 s" in shown
+    assert f"{first.run_id}, {second.run_id}: 2 runs of 1 kind of machine, at least 180 s" in shown
+    assert "2026-12-01 10:00, at least 3 min 0 s" in shown
 
 
 def test_folders_of_one_name_are_told_apart_by_the_one_above(project: Project, tmp_path: Path) -> None:

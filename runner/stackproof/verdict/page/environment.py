@@ -9,11 +9,13 @@ from stackproof.evidence import jsonfile
 from stackproof.evidence.read import Evidence
 
 _NAMES = 80
+_SHARDS = 64  # of one cell
 
 
 def of(evidence: Evidence, run_dir: Path) -> dict[str, Any]:
     """Versions and machines of the cells that say any."""
-    by_cell = {name: found for name in evidence.cells if (found := _of_cell(run_dir / "cells" / name))}
+    folders = [place for cell in evidence.cells.values() for place in cell.places[:_SHARDS]]
+    by_cell = {name: found for name in folders if (found := _of_cell(run_dir / "cells" / name))}
     names = sorted({name for found in by_cell.values() for name in found}, key=lambda name: (name not in _FIRST, name))
     same, differing = [], []
     for name in names[:_NAMES]:

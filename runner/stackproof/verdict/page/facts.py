@@ -19,7 +19,7 @@ def of(published: Publication) -> dict[str, Any]:
         "rules": rules.of(verdict),
         "claims": rules.claims(verdict),
         "grid": cells.grid(verdict, evidence),
-        "logs": cells.logs(verdict, published.run_dir),
+        "logs": cells.logs(verdict, evidence, published.run_dir),
         "failures": tests.failed(published.failures),
         "wavering": tests.wavering(rows),
         "unrun": tests.unrun(rows),

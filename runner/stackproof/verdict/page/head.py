@@ -32,7 +32,8 @@ def of(verdict: Verdict) -> dict[str, Any]:
         "policy": (verdict.policy or "")[:12],
         "as_of": verdict.as_of,
         "when": moment(verdict.started),
-        "took": lasting(verdict.started, verdict.stopped),
+        "took": ("at least " if verdict.times.clocks > 1 else "") + lasting(verdict.started, verdict.stopped),
+        "times": verdict.times.words(),
         "exit_code": int(verdict.exit_code),
     }
 

@@ -17,8 +17,7 @@ def of(evidence: Evidence) -> dict[str, Any]:
     facts = evidence.recordings
     if facts is None:
         return {"looked": False, "folders": [], "damaged": [], "secrets": [], "files": 0}
-    moments = [cell.stopped for cell in evidence.cells.values() if cell.stopped]
-    now = max(moments, default=None)
+    now = evidence.times.stopped
     return {
         "looked": True,
         "files": facts.files,

@@ -1,0 +1,325 @@
+"""Shards of a cell are weighed as the cell: what is missing is named, what is there twice counts once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stackproof.cli.main import main
+from stackproof.evidence import jsonfile, junit
+from stackproof.evidence.gather import gather
+from stackproof.evidence.outcomes import Outcome
+from stackproof.verdict.records import State, Verdict
+from stackproof.verdict.weigh import weigh_evidence
+
+if TYPE_CHECKING:
+    from tests.unit.verdict.conftest import Project
+
+LIBRARY = "base-ollama-library-reference"
+TITLE = "base × ollama × library:reference"
+FILE = "tests/integration/base/test_chat.py"
+ONE, TWO, VISION = f"{FILE}::test_one", f"{FILE}::test_two[x]", f"{FILE}::test_vision"
+GOOD = {ONE: Outcome.PASSED, TWO: Outcome.PASSED, VISION: Outcome.SKIPPED}
+BAD = {**GOOD, ONE: Outcome.FAILED}
+
+
+def weigh(project: Project, *folders: Path) -> Verdict:
+    return weigh_evidence(project.folder, gather(folders), environ={}, today=date(2026, 12, 1))
+
+
+def found(verdict: Verdict, rule: str = f"cell:{LIBRARY}", state: State | None = None) -> list[str]:
+    (one,) = [each for each in verdict.rules if each.id == rule]
+    return [each.text for each in one.findings if state in (None, each.state)]
+
+
+def doubts(verdict: Verdict) -> list[str]:
+    return found(verdict, state=State.NOT_PROVEN)
+
+
+@pytest.fixture
+def beside(project: Project) -> Path:
+    """The other cell and the checks, in a run of their own."""
+    run = project.run()
+    run.cell("server:reference")
+    run.checks()
+    run.finish()
+    return run.folder
+
+
+def shard(project: Project, which: str, tests: Mapping[str, Outcome] = GOOD, **more: Any) -> Path:
+    """One shard, in a run of its own."""
+    run = project.run()
+    run.cell("library:reference", tests, shard=which, **more)
+    run.finish()
+    return run.folder
+
+
+@pytest.fixture
+def three(project: Project) -> list[Path]:
+    """All three shards of the library's cell."""
+    return [shard(project, f"{index}/3") for index in (1, 2, 3)]
+
+
+def owner(test: str, shards: list[Path]) -> int:
+    """Which of them has that test."""
+    (at,) = [at for at, each in enumerate(shards) if test in next(each.glob("cells/*/tests.jsonl")).read_text()]
+    return at
+
+
+def test_shards_of_many_runs_prove_what_one_run_would(project: Project, three: list[Path], beside: Path) -> None:
+    verdict = weigh(project, *three, beside)
+    assert verdict.state is State.PASS, [rule.summary for rule in verdict.rules]
+    assert "put together from 3 shards of 3" in found(verdict)
+    assert [rule.id for rule in verdict.rules if LIBRARY in rule.id] == [f"cell:{LIBRARY}"]
+
+
+def test_shards_within_one_run_do_too(project: Project) -> None:
+    run = project.run()
+    for index in (1, 2, 3):
+        run.cell("library:reference", shard=f"{index}/3")
+    run.cell("server:reference")
+    run.checks()
+    run.finish()
+    assert weigh(project, run.folder).state is State.PASS
+
+
+def test_a_missing_shard_is_named_with_what_runs_it_again(project: Project, three: list[Path], beside: Path) -> None:
+    verdict = weigh(project, three[0], three[2], beside)
+    assert verdict.state is State.NOT_PROVEN
+    assert doubts(verdict)[0] == f"shard 2/3 of {TITLE} is missing"
+    assert verdict.again == ("nox -s integration -- --stack-config library:reference --shard 2/3",)
+
+
+def test_the_run_that_should_have_it_is_named(project: Project, three: list[Path], beside: Path) -> None:
+    shutil.rmtree(next((three[1] / "cells").iterdir()))
+    verdict = weigh(project, *three, beside)
+    assert doubts(verdict)[0] == f"shard 2/3 of {TITLE} is missing: run {three[1].name} should have it"
+    planned = project.run()
+    jsonfile.write(planned.folder / "plan.json", {"cells": [{"id": f"{LIBRARY}.2of3"}]})
+    planned.finish()
+    verdict = weigh(project, three[0], three[2], planned.folder, beside)
+    assert doubts(verdict)[0] == f"shard 2/3 of {TITLE} is missing: run {planned.run_id} should have it"
+
+
+def test_of_very_many_missing_ones_not_all_are_named(project: Project, beside: Path) -> None:
+    verdict = weigh(project, shard(project, "1/4096"), beside)
+    assert f"4,045 more shards of {TITLE} are missing" in doubts(verdict)
+    assert len(verdict.again) == 8
+
+
+def test_the_same_shard_in_two_folders_counts_once(
+    project: Project, three: list[Path], beside: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(three[1], tmp_path / "copy")
+    verdict = weigh(project, *three, copy, beside)
+    assert verdict.state is State.PASS
+    texts = found(verdict, "evidence")
+    assert f"cells/{LIBRARY}.2of3 is the same in {three[1].name} and copy and counts once" in texts
+
+
+def test_a_shard_that_ran_twice_counts_once(project: Project, three: list[Path], beside: Path) -> None:
+    again = shard(project, "2/3")
+    verdict = weigh(project, *three, again, beside)
+    assert verdict.state is State.PASS, doubts(verdict)
+    assert f"shard 2/3 ran in {three[1].name} and in {again.name}, and counts once" in found(verdict)
+    assert gather([*three, again, beside]).cells[LIBRARY].report.counts.total == 3
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_failure_is_not_made_good_by_running_the_shard_again(
+    project: Project, three: list[Path], beside: Path, late: bool
+) -> None:
+    at = owner(ONE, three)
+    which = f"{at + 1}/3"
+    if late:
+        other = shard(project, which, BAD)
+    else:
+        other, three[at] = three[at], shard(project, which, BAD)
+    verdict = weigh(project, *three, other, beside)
+    assert verdict.state is State.FAIL
+    assert any("it is flaky, and the worse counts" in text for text in found(verdict))
+    assert any(text.startswith(f"{ONE} failed") for text in found(verdict, state=State.FAIL))
+
+
+def test_a_shard_whose_node_died_is_made_good_by_another_run(project: Project, three: list[Path], beside: Path) -> None:
+    at = owner(ONE, three)
+    died = shard(project, f"{at + 1}/3", finished=False)
+    next(died.glob("cells/*/result.json")).unlink()
+    next(died.glob("cells/*/junit.xml")).unlink()
+    rewritten(project, died)
+    assert weigh(project, *(each for each in three if each is not three[at]), died, beside).state is State.NOT_PROVEN
+    verdict = weigh(project, *three, died, beside)
+    assert verdict.state is State.PASS, [rule.summary for rule in verdict.rules]
+    assert any("did not end in" in text for text in found(verdict))
+
+
+def test_a_test_in_which_a_session_died_is_flaky_where_it_passed_again(
+    project: Project, three: list[Path], beside: Path
+) -> None:
+    at = owner(TWO, three)
+    died = shard(project, f"{at + 1}/3", finished=False, signal="SIGSEGV")
+    log = next(died.glob("cells/*/tests.jsonl"))
+    log.write_text("".join(line for line in log.read_text().splitlines(keepends=True) if '"test"' not in line))
+    log.with_name("running").write_text(json.dumps({"nodeid": TWO, "attempt": 1}) + "\n")
+    result = json.loads(log.with_name("result.json").read_text())
+    log.with_name("result.json").write_text(json.dumps({**result, "exit_code": None}))
+    rewritten(project, died)
+    verdict = weigh(project, *three, died, beside)
+    assert verdict.state is State.FAIL
+    assert [rule.id for rule in verdict.rules if rule.state is State.FAIL] == ["flaky"]
+
+
+def rewritten(project: Project, run: Path) -> None:
+    """Make the manifest fit what is there."""
+    from stackproof.evidence import manifest
+
+    manifest.write(run, run_id=run.name, project=project.folder)
+
+
+def test_shards_that_divided_the_tests_otherwise_do_not_fit(project: Project, three: list[Path], beside: Path) -> None:
+    other = shard(project, "3/3", seconds={ONE: 9.0, TWO: 1.0, VISION: 20.0})
+    verdict = weigh(project, three[0], three[1], other, beside)
+    assert verdict.state is State.NOT_PROVEN
+    assert any("shard 3/3: another division of the tests than the others" in text for text in doubts(verdict))
+
+
+def test_shards_of_two_totals_do_not_fit(project: Project, three: list[Path], beside: Path) -> None:
+    verdict = weigh(project, *three, shard(project, "1/2"), beside)
+    assert verdict.state is State.NOT_PROVEN
+    assert "it is cut in different ways: shard 1/2; shard 1/3, shard 2/3, shard 3/3" in doubts(verdict)
+
+
+def test_a_whole_cell_beside_its_shards_proves_nothing(project: Project, three: list[Path]) -> None:
+    whole = project.good_run()
+    verdict = weigh(project, *three, whole.folder)
+    assert verdict.state is State.NOT_PROVEN
+    assert f"it is there whole, too, in {whole.run_id}, and counts once" in doubts(verdict)
+
+
+def test_shards_of_another_commit_are_named(project: Project, beside: Path) -> None:
+    first = shard(project, "1/3")
+    project.commit()
+    verdict = weigh(project, first, shard(project, "2/3"), shard(project, "3/3"), beside)
+    assert verdict.state is State.NOT_PROVEN
+    assert any(text.startswith("shard 1/3: another commit than the others, ") for text in doubts(verdict))
+
+
+def test_more_shards_than_tests_leave_some_empty(project: Project, beside: Path) -> None:
+    five = [shard(project, f"{index}/5") for index in range(1, 6)]
+    assert weigh(project, *five, beside).state is State.PASS
+    empty = next(each for each in five if "::test_" not in next(each.glob("cells/*/tests.jsonl")).read_text())
+    lacking = weigh(project, *(each for each in five if each is not empty), beside)
+    assert lacking.state is State.NOT_PROVEN
+    alone = weigh(project, empty, beside)
+    assert alone.state is State.NOT_PROVEN
+    assert "no test ran" in doubts(alone)
+
+
+def test_a_sum_that_is_not_the_whole_is_said(project: Project, three: list[Path], beside: Path) -> None:
+    for each in three:
+        file = next(each.glob("cells/*/shard.json"))
+        file.write_text(json.dumps({**json.loads(file.read_text()), "tests": 4}))
+        rewritten(project, each)
+    assert "its shards collected 3 tests, and the whole has 4" in doubts(weigh(project, *three, beside))
+
+
+@pytest.mark.parametrize("file", ["result.json", "shard.json", "tests.jsonl", "junit.xml"])
+def test_a_damaged_shard_is_not_a_missing_one(project: Project, three: list[Path], beside: Path, file: str) -> None:
+    next(three[1].glob(f"cells/*/{file}")).write_text("{")
+    verdict = weigh(project, *three, beside)
+    assert verdict.state is State.NOT_PROVEN
+    assert not any("is missing:" in text or text.endswith("is missing") for text in doubts(verdict))
+    assert f"cells/{LIBRARY}.2of3/{file} in {three[1].name} was changed after the run" in doubts(verdict)
+    rewritten(project, three[1])
+    assert any(text.startswith("shard 2/3: ") for text in doubts(weigh(project, *three, beside)))
+
+
+def test_a_shard_whose_manifest_is_gone_counts_as_damaged(project: Project, three: list[Path], beside: Path) -> None:
+    (three[1] / "manifest.json").write_text("{")
+    verdict = weigh(project, *three, beside)
+    assert verdict.state is State.NOT_PROVEN
+    assert found(verdict, "evidence", State.NOT_PROVEN) == [f"{three[1].name} has no manifest that can be read"]
+    assert doubts(verdict) == []
+
+
+def test_a_report_that_was_copied_from_another_shard_is_seen(project: Project, three: list[Path], beside: Path) -> None:
+    first, second = (next(each.glob("cells/*")) for each in three[:2])
+    for name in ("junit.xml", "tests.jsonl"):
+        shutil.copyfile(first / name, second / name)
+    rewritten(project, three[1])
+    verdict = weigh(project, *three, beside)
+    assert verdict.state is State.NOT_PROVEN
+    assert any("of its tests are in another part, too" in text for text in doubts(verdict))
+
+
+CLOCKS: dict[str, Mapping[str, str]] = {
+    "a day ahead": {"started": "2026-12-02T10:00:00+00:00", "stopped": "2026-12-02T10:01:00+00:00"},
+    "years back": {"started": "1970-01-01T00:00:10+00:00", "stopped": "1970-01-01T00:01:10+00:00"},
+    "backwards": {"started": "2026-12-01T10:00:00+00:00", "stopped": "2026-12-01T07:00:00+00:00"},
+    "no time zone": {"started": "2026-12-01T10:00:00", "stopped": "2026-12-01T10:00:01"},
+    "no clock": {"started": "", "stopped": "soon"},
+}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_no_clock_changes_a_verdict(project: Project, three: list[Path], beside: Path, clock: str) -> None:
+    skewed = shard(project, "2/3", **CLOCKS[clock])
+    verdict = weigh(project, three[0], skewed, three[2], beside)
+    assert verdict.state is State.PASS, doubts(verdict)
+    assert verdict.started is not None
+    assert verdict.started.startswith("2026-12-01T10:00")
+    assert verdict.times.longest == 161
+    assert verdict.times.summed is not None
+    assert verdict.times.summed >= 3 * 161
+    assert ("ended before it began" in " ".join(found(verdict, "evidence"))) is (clock == "backwards")
+
+
+def test_the_order_of_folders_changes_nothing(project: Project, three: list[Path], beside: Path) -> None:
+    folders = [*three, shard(project, "2/3", BAD), beside]
+    assert weigh(project, *folders) == weigh(project, *reversed(folders))
+
+
+def test_every_output_has_one_cell(
+    project: Project, three: list[Path], beside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [str(each) for each in (*three, beside)]
+    assert main(["verdict", "--output", "out", *names], environ={}, project=project.folder) == 0
+    assert f"✓ {TITLE}" in capsys.readouterr().out
+    out = project.folder / "out"
+    suites = junit.read(out / "junit.xml")
+    assert suites.problems == ()
+    assert sum(case.suite == LIBRARY for case in suites.cases) == 3
+    written = json.loads((out / "verdict.json").read_text())
+    assert written["results"]["tests"][LIBRARY] == {"passed": sorted([ONE, TWO]), "skipped": [VISION]}
+    assert written["times"]["summed_seconds"] == 4 * 161
+    report = json.loads((out / "ctrf/report.json").read_text())
+    assert sum(test["suite"][0] == LIBRARY for test in report["results"]["tests"]) == 3
+    page = (out / "verdict.html").read_text()
+    assert "the longest of 3 shards" in page
+    assert "2of3" not in page.partition("<script")[0]
+
+
+def test_what_is_expected_can_be_written_from_shards(
+    project: Project, three: list[Path], beside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [str(each) for each in (*three, beside)]
+    assert main(["policy", "update", "--dry-run", *names], environ={}, project=project.folder) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["policy", "update", *names[1:]], environ={}, project=project.folder) == 7
+    assert "shard 1/3 is missing, so nobody knows which tests it has" in capsys.readouterr().err
+
+
+def test_compared_with_last_time_a_sharded_cell_is_the_same_cell(
+    project: Project, three: list[Path], beside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = project.good_run()
+    names = [str(each) for each in (*three, beside)]
+    command = ["verdict", *names, "--compared-with", run.run_id]
+    assert main(command, environ={}, project=project.folder) == 0
+    assert "no test or benchmark changed" in capsys.readouterr().out
