@@ -90,7 +90,8 @@ class Container:
             self._id = self._engine.create(self._spec)
         except DockerError as error:
             if self._spec.mounts and any(words in error.message for words in _NO_SUCH_FOLDER):
-                raise seen.NotSeenError(error.message, hint=error.hint) from error
+                why = f"{self._spec.mounts[0].source} is not there"
+                raise seen.NotSeenError(error.message, why=why, hint=error.hint) from error
             raise
         if self._before is not None:
             self._before(self._id)

@@ -56,7 +56,7 @@ def started(
             except NotSeenError as error:
                 if where.sharing.folders:
                     raise
-                why = error.message
+                why = error.why
             else:
                 undo.push(trying.pop_all())
                 return container, None
@@ -84,7 +84,11 @@ def started(
 
 
 class NotSeenError(DockerError):
-    """A container that was made does not see a folder of this machine; it was not started."""
+    """A container that was made does not see a folder of this machine; it was not started. why: in a few words."""
+
+    def __init__(self, message: str, *, why: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.why = why or message
 
 
 def required(where: Place, guest: Path) -> Callable[[str], None] | None:

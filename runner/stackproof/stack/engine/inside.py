@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
+import time
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from stackproof.stack.conversation import Conversation
 from stackproof.stack.engine.calls import Calls
 from stackproof.stack.engine.client import CALL
+
+_STEP = 0.02  # seconds
 
 
 class Inside(Calls):
@@ -53,7 +57,16 @@ class Inside(Calls):
                 _feed(stream, given)
             finally:
                 stream.close()
-            return int(self._client.exec_inspect(made["Id"])["ExitCode"] or 0)
+            return self._ended(made["Id"])
+
+    def _ended(self, command: str) -> int:
+        """The exit code of a command, once it has one: with TLS, the end of its output cannot always be waited for."""
+        deadline = time.monotonic() + CALL
+        while (found := self._client.exec_inspect(command))["Running"]:
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(_STEP)
+        return int(found["ExitCode"] or 0)
 
     def converse(self, container: str, command: Sequence[str], *, silent: float) -> Conversation:
         """Run a command in a running container, as its user, to talk with. silent: seconds that it may say nothing."""
@@ -78,6 +91,20 @@ def _feed(stream: Any, given: bytes) -> None:
     with contextlib.closing(raw):
         raw.settimeout(CALL)
         raw.sendall(given)
+        _said_all(raw)
+        with contextlib.suppress(ssl.SSLError):  # its words for an end, once this side has said its own
+            while raw.recv(65536):
+                pass
+
+
+def _said_all(raw: Any) -> None:
+    """Close what goes to the engine, and go on reading."""
+    if not isinstance(raw, ssl.SSLSocket):
         raw.shutdown(socket.SHUT_WR)
-        while raw.recv(65536):
-            pass
+        return
+    # The end has to be said in TLS, or the command goes on waiting for more. `unwrap` says it, and would then wait for
+    # the other side to say so too, and for nothing else: it fails where there is output already.
+    raw.setblocking(False)
+    with contextlib.suppress(ssl.SSLError):
+        raw.unwrap()
+    raw.settimeout(CALL)
