@@ -25,6 +25,7 @@ _TOGETHER = (
     "e2e/recordings/test_import_archive.py",
     "e2e/release",
     "e2e/run/docker",
+    "e2e/swarm",
     "e2e/test_llama_cpp.py",
     "unit/reference/test_store.py",
 )

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stackproof.errors import DockerError
+from stackproof.errors import DockerError, NoEngineError
 from stackproof.stack import engine as engines
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ENDED, ImageFacts, JobSpec, NodeFacts, TaskFacts
@@ -75,19 +75,28 @@ class Delivery:
         """Ids of the nodes whose engines are named and have the image now."""
         for name in filter(None, (part.strip() for part in self.environ.get(ENGINES, "").split(","))):
             self.check()
-            with contextlib.closing(engines.connect(_of(name, self.environ))) as other:
-                facts = other.swarm()
-                if facts is None or facts.node not in members:
-                    raise DockerError(
-                        f"the engine at {other.endpoint}, which {ENGINES} names, is no node that takes tasks of the "
-                        f"swarm at {self.engine.endpoint}",
-                        hint="`docker node ls` says which are; name others there, or none",
-                    )
-                if other.image(self.image.id) is None:
-                    self._carry(other)
-                yield facts.node
+            try:
+                other = engines.connect(_of(name, self.environ))
+            except NoEngineError as error:
+                # Its node may be the one that is down; the others go on without it.
+                self.say(f"{error.message}; it is named in {ENGINES} and gets no image {self.name}")
+                continue
+            with contextlib.closing(other):
+                node = self._node_of(other, members)
+                if other.image(self.image.id) is not None or self._carry(other):
+                    yield node
 
-    def _carry(self, other: Engine) -> None:
+    def _node_of(self, other: Engine, members: set[str]) -> str:
+        facts = other.swarm()
+        if facts is None or facts.node not in members:
+            raise DockerError(
+                f"the engine at {other.endpoint}, which {ENGINES} names, is no node that takes tasks of the swarm at "
+                f"{self.engine.endpoint}",
+                hint="`docker node ls` says which are; name others there, or none",
+            )
+        return facts.node
+
+    def _carry(self, other: Engine) -> bool:
         began, size = time.monotonic(), 0
 
         def pieces() -> Iterator[bytes]:
@@ -97,12 +106,16 @@ class Delivery:
                 size += len(piece)
                 yield piece
 
-        other.load(pieces())
-        if other.image(self.image.id) is None:
-            raise DockerError(f"the engine at {other.endpoint} made another image of {self.name} than it was given")
-        self.say(
-            f"● image {self.name} is on {other.facts.name} now, {size / 1e6:.0f} MB, {time.monotonic() - began:.1f} s"
-        )
+        try:
+            other.load(pieces())
+            found = other.image(self.image.id) is not None
+        except DockerError as error:
+            self.say(f"image {self.name} could not be carried to {other.facts.name}: {error.message}")
+            return False
+        if found:
+            took = f"{size / 1e6:.0f} MB, {time.monotonic() - began:.1f} s"
+            self.say(f"● image {self.name} is on {other.facts.name} now, {took}")
+        return found
 
     def _asked(self, nodes: Sequence[NodeFacts], known: set[str]) -> dict[str, str]:
         """Those of the nodes that have not got the image: a task for each tells, which does nothing."""

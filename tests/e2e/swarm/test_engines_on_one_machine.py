@@ -1,0 +1,149 @@
+"""`ci/swarm-engines`: several at once, and nothing is left of any, also where something went wrong half way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.e2e.swarm.swarm_engines import lacking, until
+
+ROOT = Path(__file__).parents[3]
+SCRIPT = ROOT / "ci" / "swarm-engines"
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """For engines: a short path, and nothing of them on this machine afterwards."""
+    lacks = lacking(os.environ)
+    if lacks:
+        pytest.skip(f"a swarm of engines on one machine needs {lacks}")
+    with tempfile.TemporaryDirectory(prefix="sp-bed-") as made:
+        place = Path(made) / "bed"
+        yield place
+        done = command("down", str(place))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def command(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(SCRIPT), *arguments],
+        env={**os.environ, "PYTHON": sys.executable, **environ},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def of(folder: Path) -> list[str]:
+    """All that is of a folder's engines: links, namespaces, rules, groups, mounts, processes, files."""
+    found = [f"file {path.name}" for path in folder.glob("*")]
+    found += [line for line in Path("/proc/mounts").read_text().splitlines() if str(folder) in line]
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in words and "ci.swarm_engines" not in words:
+            found.append(f"process {process.name}")
+    return found
+
+
+def of_bridges() -> set[str]:
+    """Links, namespaces, rules and control groups of any such engines on this machine."""
+    shown = [
+        *subprocess.check_output(("ip", "-brief", "link"), text=True).splitlines(),
+        *subprocess.check_output(("ip", "netns"), text=True).splitlines(),
+        *subprocess.check_output(("iptables", "--wait", "-S", "FORWARD"), text=True).splitlines(),
+        *(str(path) for path in Path("/sys/fs/cgroup").glob("*/spsw*")),
+    ]
+    return {" ".join(line.split()[:6]) for line in shown if "spsw" in line}
+
+
+def test_two_swarms_stand_side_by_side_and_go_one_by_one(folder: Path) -> None:
+    other = folder.with_name("other")
+    first = command("up", str(folder), "2")
+    try:
+        assert first.returncode == 0, first.stderr
+        second = command("up", str(other), "1")
+        assert second.returncode == 0, second.stderr
+        addresses = [line.split()[1] for line in (first.stdout + second.stdout).splitlines()]
+        assert len(set(addresses)) == 3
+        again = command("up", str(folder))
+        assert (again.returncode, again.stdout) == (1, "")
+        assert again.stderr == f"error: {folder} has engines already: `down` takes them away\n"
+    finally:
+        gone = command("down", str(other))
+    assert gone.returncode == 0, gone.stderr
+    assert of(other) == []
+    assert not other.exists()
+    nodes = subprocess.check_output(
+        (
+            "docker",
+            "--host",
+            f"unix://{folder}/engine-1/docker.sock",
+            "node",
+            "ls",
+            "--format",
+            "{{.Hostname}} {{.Status}}",
+        ),
+        text=True,
+    )
+    assert sorted(nodes.splitlines()) == ["engine-1 Ready", "engine-2 Ready"]
+
+
+def test_what_cannot_come_up_leaves_nothing(folder: Path) -> None:
+    before = of_bridges()
+    done = command("up", str(folder), "2", "--image", "no-such-image:at-all")
+    assert done.returncode == 1
+    assert "no-such-image:at-all" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert of(folder) == []
+    assert of_bridges() <= before
+
+
+@pytest.mark.parametrize("after", [0.6, 1.5])
+def test_who_is_told_to_end_while_they_come_up_leaves_nothing(folder: Path, after: float) -> None:
+    before = of_bridges()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ci.swarm_engines", "up", str(folder), "2"],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(after)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("they came up before they were told to end")  # on a machine that is fast enough
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "Traceback" not in errors
+    assert of(folder) == []
+    assert of_bridges() <= before
+
+
+def test_engines_whose_starter_was_killed_go_by_their_folder(folder: Path) -> None:
+    before = of_bridges()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ci.swarm_engines", "up", str(folder), "2"], cwd=ROOT, stdout=subprocess.DEVNULL
+    )
+    until(lambda: (folder / "engine-2" / "log").exists(), "nothing comes up")
+    process.kill()
+    process.wait()
+    assert of(folder) != []
+    assert command("down", str(folder)).returncode == 0
+    assert of(folder) == []
+    assert of_bridges() <= before
+
+
+def test_an_engine_that_is_not_there_is_told(folder: Path) -> None:
+    done = command("kill", str(folder), "1")
+    assert (done.returncode, done.stderr) == (1, f"error: there are no engines in {folder}\n")
