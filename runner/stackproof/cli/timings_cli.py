@@ -11,8 +11,8 @@ from stackproof.cli.listing import print_json
 from stackproof.cli.policy_cli import Surroundings
 from stackproof.errors import NothingRanError, UsageError
 from stackproof.evidence import jsonfile
-from stackproof.plan import RUNS
 from stackproof.plaintext import counted
+from stackproof.plan import RUNS
 from stackproof.shards import timings, timings_file
 from stackproof.shards.timings import Timings
 
