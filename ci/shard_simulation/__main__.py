@@ -62,7 +62,7 @@ QUICK = Extent(
     spare_seeds=2,
     compared=((200, 4), (400, 8)),
     compared_seeds=2,
-    planned=(1000, 2000),
+    planned=(1000,),
     parts=(4, 16),
     rounds=1,
 )

@@ -11,6 +11,7 @@ import pytest
 from ci.shard_simulation import __main__ as command
 from ci.shard_simulation import comparing, durations, page
 from ci.shard_simulation.durations import Kind, Measured
+from ci.shard_simulation.figures import Figures
 from ci.shard_simulation.others import WAYS
 from ci.shard_simulation.scenarios import EXACT, NONE, SCENARIOS, STALE, Suite, simulate
 from ci.shard_simulation.spares import simulate_spares
@@ -92,7 +93,16 @@ def test_a_suite_is_drawn_from_what_was_measured(tmp_path: Path) -> None:
     assert all(list(kind.seconds) == sorted(kind.seconds) and kind.seconds[0] > 0 for kind in real.kinds)
 
 
-def test_the_command_writes_page_and_plot_and_leaves_the_section_on_merging_alone(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def figures() -> Figures:
+    """A whole simulation, as small as it can be."""
+    return command.figures(command.QUICK)
+
+
+def test_the_command_writes_page_and_plot_and_leaves_the_section_on_merging_alone(
+    figures: Figures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "figures", lambda extent: figures if extent is command.QUICK else None)
     text = "## Merging\n\n4,096 shards of {braces} in 3 s.\n"
     (tmp_path / "scale.md").write_text(f"# Old\n\n{text}\n## Old too\n\nfigures\n", encoding="utf-8")
     assert command.main(["--quick", "--output", str(tmp_path)]) == 0
@@ -103,7 +113,11 @@ def test_the_command_writes_page_and_plot_and_leaves_the_section_on_merging_alon
     assert ElementTree.parse(tmp_path / "scale.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own
 
 
-def test_a_new_page_says_where_merging_is_told(tmp_path: Path) -> None:
-    figures = command.figures(command.QUICK)
+def test_a_new_page_says_where_merging_is_told(figures: Figures, tmp_path: Path) -> None:
     page.write(figures, tmp_path / "scale.md")
     assert "## Merging\n\nHow the evidence" in (tmp_path / "scale.md").read_text(encoding="utf-8")
+
+
+def test_planning_is_measured_beside_sorting(figures: Figures) -> None:
+    assert [(each.tests, each.parts) for each in figures.planned] == [(1000, 4), (1000, 16)]
+    assert all(each.seconds > 0 and each.floor > 0 and each.held > 0 for each in figures.planned)
