@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.swarm.swarm_engines import lacking, until
+from ci.swarm_engines import bed
+from tests.e2e.swarm.swarm_engines import until
 
 ROOT = Path(__file__).parents[3]
+_BRIDGE = re.compile(r"spsw\d+")
 SCRIPT = ROOT / "ci" / "swarm-engines"
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """For engines: a short path, and nothing of them on this machine afterwards."""
-    lacks = lacking(os.environ)
+    lacks = bed.missing()
     if lacks:
         pytest.skip(f"a swarm of engines on one machine needs {lacks}")
     with tempfile.TemporaryDirectory(prefix="sp-bed-") as made:
@@ -56,15 +58,17 @@ def of(folder: Path) -> list[str]:
     return found
 
 
-def of_bridges() -> set[str]:
-    """Links, namespaces, rules and control groups of any such engines on this machine."""
+def orphans() -> set[str]:
+    """Links, namespaces, rules and control groups of engines whose bridge is gone."""
+    links = subprocess.check_output(("ip", "-brief", "link"), text=True).splitlines()
+    bridges = {line.split()[0] for line in links if _BRIDGE.fullmatch(line.split()[0])}
     shown = [
-        *subprocess.check_output(("ip", "-brief", "link"), text=True).splitlines(),
+        *links,
         *subprocess.check_output(("ip", "netns"), text=True).splitlines(),
         *subprocess.check_output(("iptables", "--wait", "-S", "FORWARD"), text=True).splitlines(),
         *(str(path) for path in Path("/sys/fs/cgroup").glob("*/spsw*")),
     ]
-    return {" ".join(line.split()[:6]) for line in shown if "spsw" in line}
+    return {line for line in shown if (named := _BRIDGE.search(line)) and named.group() not in bridges}
 
 
 def test_two_swarms_stand_side_by_side_and_go_one_by_one(folder: Path) -> None:
@@ -100,18 +104,17 @@ def test_two_swarms_stand_side_by_side_and_go_one_by_one(folder: Path) -> None:
 
 
 def test_what_cannot_come_up_leaves_nothing(folder: Path) -> None:
-    before = of_bridges()
     done = command("up", str(folder), "2", "--image", "no-such-image:at-all")
     assert done.returncode == 1
     assert "no-such-image:at-all" in done.stderr
     assert "Traceback" not in done.stderr
     assert of(folder) == []
-    assert of_bridges() <= before
+    assert bed.found(folder) is None
+    assert orphans() == set()
 
 
-@pytest.mark.parametrize("after", [0.6, 1.5])
-def test_who_is_told_to_end_while_they_come_up_leaves_nothing(folder: Path, after: float) -> None:
-    before = of_bridges()
+@pytest.mark.parametrize("sign", ["engine-1/log", "engine-2/docker.sock"])
+def test_who_is_told_to_end_while_they_come_up_leaves_nothing(folder: Path, sign: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "ci.swarm_engines", "up", str(folder), "2"],
         cwd=ROOT,
@@ -119,29 +122,28 @@ def test_who_is_told_to_end_while_they_come_up_leaves_nothing(folder: Path, afte
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(after)
+    until((folder / sign).exists, "nothing comes up")
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=60)
-    if process.returncode == 0:
-        pytest.skip("they came up before they were told to end")  # on a machine that is fast enough
     assert process.returncode == 128 + signal.SIGTERM
     assert "Traceback" not in errors
     assert of(folder) == []
-    assert of_bridges() <= before
+    assert bed.found(folder) is None
+    assert orphans() == set()
 
 
 def test_engines_whose_starter_was_killed_go_by_their_folder(folder: Path) -> None:
-    before = of_bridges()
     process = subprocess.Popen(
         [sys.executable, "-m", "ci.swarm_engines", "up", str(folder), "2"], cwd=ROOT, stdout=subprocess.DEVNULL
     )
-    until(lambda: (folder / "engine-2" / "log").exists(), "nothing comes up")
+    until((folder / "engine-2" / "log").exists, "nothing comes up")
     process.kill()
     process.wait()
     assert of(folder) != []
     assert command("down", str(folder)).returncode == 0
     assert of(folder) == []
-    assert of_bridges() <= before
+    assert bed.found(folder) is None
+    assert orphans() == set()
 
 
 def test_an_engine_that_is_not_there_is_told(folder: Path) -> None:
