@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import deliveries, heads, jsonfile, live, read, times, whole
+from stackproof.evidence import deliveries, heads, jsonfile, lane_plans, live, read, times, whole
 from stackproof.evidence.deliveries import Delivery
 from stackproof.evidence.manifest import ManifestFacts
 from stackproof.evidence.putting import Expected
@@ -61,11 +61,11 @@ def gather(run_dirs: Sequence[Path]) -> Evidence:
     took = times.of(each.span for each in found)
     if len(folders) == 1:
         one = folders[0].evidence
-        notes += _clocks(took)
+        notes += [*lane_plans.notes([(folders[0].name, folders[0].path)]), *_clocks(took)]
         contradictions += one.contradictions
         return replace(one, cells=cells, times=took, notes=tuple(notes), contradictions=tuple(contradictions))
     checks: dict[str, Any] = {what: _one(what, folders, contradictions) for what in _ASKED}
-    notes += [_ran(folders, took), *_clocks(took)]
+    notes += [*lane_plans.notes((folder.name, folder.path) for folder in folders), _ran(folders, took), *_clocks(took)]
     return Evidence(
         manifest=_manifests(folders),
         cells=cells,

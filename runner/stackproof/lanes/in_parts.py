@@ -14,6 +14,7 @@ from stackproof.lanes.records import Lane
 from stackproof.shards.records import Shard
 from stackproof.verdict.current import Current
 from stackproof.verdict.expected import Expectation
+from stackproof.verdict.records import Rule
 
 
 def folder(cell: str, parts: Mapping[str, Shard]) -> str:
@@ -40,7 +41,7 @@ def as_wholes(evidence: Evidence, parts: Mapping[str, Shard]) -> Evidence:
     return replace(
         evidence,
         cells={
-            by_folder.get(name, name): replace(cell, id=by_folder[name]) if name in by_folder else cell
+            by_folder.get(name, name): replace(cell, id=by_folder[name], shard=None) if name in by_folder else cell
             for name, cell in evidence.cells.items()
         },
     )
@@ -55,6 +56,19 @@ def narrowed(current: Current, evidence: Evidence, parts: Mapping[str, Shard]) -
         for name, wanted in current.expected.items()
     }
     return replace(current, expected=expected)
+
+
+def placed(rule: Rule, parts: Mapping[str, Shard]) -> Rule:
+    """The rule with the evidence where it lies."""
+    if not parts:
+        return rule
+    cells = {f"cells/{cell}/": f"cells/{folder(cell, parts)}/" for cell in parts}
+    return replace(rule, evidence=tuple(_moved(path, cells) for path in rule.evidence))
+
+
+def _moved(path: str, folders: Mapping[str, str]) -> str:
+    start = next((start for start in folders if path.startswith(start)), None)
+    return path if start is None else folders[start] + path.removeprefix(start)
 
 
 def _own(wanted: Expectation, cell: CellFacts) -> Expectation:

@@ -65,7 +65,7 @@ def judge(
     now = in_parts.narrowed(current(project, narrow, environ=environ, today=today), evidence, parts)
     verdict = decide(narrow, evidence, now)
     told = [_of_lane(rule, lane, again) for rule in verdict.rules if not _elsewhere(rule, lane)]
-    return replace(verdict, rules=tuple(told))
+    return replace(verdict, rules=tuple(in_parts.placed(rule, parts) for rule in told))
 
 
 def _elsewhere(rule: Rule, lane: Lane) -> bool:

@@ -129,8 +129,8 @@ def _parts(asked: Asked) -> int:
         if not steps.names:
             say("all of the lane is in the other shards: nothing is left for this one")
         ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps, log=folds))
-        # As its folders are: a part of a cell has one of its own.
-        found = read.read(whole.run_dir) if asked.parts else gather([whole.run_dir])
+        # Of a shard as its folders are: a part of a cell has one of its own, and nobody here waits for the others.
+        found = gather([whole.run_dir]) if share is None else read.read(whole.run_dir)
         weighed = in_parts.without(lane, in_parts.empty(found, asked.parts))
         verdict = _verdict(asked, rules, weighed, found)
         beside = [ran.codes.get(name, ExitCode.NOTHING_RAN) for name in _not_judged(weighed, asked.parts)]

@@ -1,0 +1,52 @@
+"""What shards of a lane say of their plan: which are missing, and that they went by one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackproof.evidence import lane_plans
+
+
+def told(folder: Path, *shards: tuple[str, Any, str]) -> list[str]:
+    """What is said of run folders with these lanes, shards and digests; they are called after their number."""
+    for number, (lane, shard, digest) in enumerate(shards, 1):
+        plan = {"schema": 1, "kind": "lane", "lane": lane, "shard": shard, "plan_digest": digest}
+        (folder / str(number)).mkdir(exist_ok=True)
+        (folder / str(number) / "plan.json").write_text(json.dumps(plan))
+    return list(lane_plans.notes((str(number), folder / str(number)) for number in range(1, len(shards) + 1)))
+
+
+def of(index: int, total: int) -> dict[str, int]:
+    return {"index": index, "total": total}
+
+
+def test_of_whole_lanes_and_of_all_shards_by_one_plan_nothing_is_said(tmp_path: Path) -> None:
+    assert told(tmp_path, ("one", of(2, 2), "a" * 64), ("one", of(1, 2), "a" * 64), ("two", None, "")) == []
+    assert list(lane_plans.notes([("gone", tmp_path / "gone")])) == []
+
+
+def test_shards_that_nobody_brought_are_named(tmp_path: Path) -> None:
+    assert told(tmp_path, ("one", of(2, 3), "a" * 64)) == ["of lane one no folder is of shard 1/3, 3/3"]
+    (many,) = told(tmp_path, ("one", of(2, 4096), "a" * 64))
+    assert many.endswith(", 20/4096, 21/4096 and 4,075 more")
+
+
+def test_shards_by_different_plans_are_told_with_their_folders(tmp_path: Path) -> None:
+    (note,) = told(tmp_path, ("one", of(1, 2), "a" * 64), ("one", of(2, 2), "b" * 64))
+    head = "shards of lane one went by different plans, so something may have run twice or never: "
+    assert note == f"{head}1/2 in 1 by {'a' * 12}; 2/2 in 2 by {'b' * 12}"
+
+
+def test_lanes_and_totals_are_told_apart(tmp_path: Path) -> None:
+    assert told(tmp_path, ("one", of(1, 1), "a"), ("two", of(1, 1), "b"), ("one", of(2, 2), "c")) == [
+        "of lane one no folder is of shard 1/2"
+    ]
+
+
+@pytest.mark.parametrize("shard", [of(3, 2), of(0, 2), {"index": "1", "total": 2}, {"index": 1}, 5, of(1, 10**9)])
+def test_what_is_no_shard_is_not_believed(tmp_path: Path, shard: object) -> None:
+    assert told(tmp_path, ("one", shard, "a")) == []
