@@ -53,6 +53,16 @@ _WAYS = (
     Way(name="junitparser-merged", words="junitparser's merging of the same", theirs=True),
 )
 
+_OF_SHARDS = (
+    Way(name="shards-floor", words="**floor**: lxml's iterparse over all reports, each case looked at", theirs=True),
+    Way(name="shards-bytes", words="digests of all files, and nothing else"),
+    Way(name="shards", words="**the whole verdict**: manifests, digests, reports, logs, put together, decision"),
+    Way(name="shards-merged", words="one `junit.xml` of all"),
+)
+# The aims: a shard is seven files to open, a test is a name to hold.
+_TIMES_OF_SHARDS = 6.0
+_BASE, _EACH_TEST, _EACH_SHARD = 16 << 20, 300, 12 << 10
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
@@ -72,10 +82,13 @@ def main(argv: Sequence[str]) -> int:
     """Measure and print; 1 when an aim is missed."""
     parser = argparse.ArgumentParser(prog="python -m ci.verdict_speed")
     parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--shards", type=int, help="the same tests in so many run folders of a shard each")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--home", type=Path, default=_ROOT / ".stackproof" / "verdict-speed")
     given = parser.parse_args(argv)
     theirs = _environment(given.home)
+    if given.shards:
+        return _shards(given.cases, given.shards, given.rounds, theirs)
     found = {way.name: Found(way=way, cpu=[], above=[]) for way in _WAYS}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -96,6 +109,33 @@ def main(argv: Sequence[str]) -> int:
     judged = found["judged"]
     fast, small = judged.middle <= _TIMES * floor, max(judged.above) <= _MEMORY
     print(f"\n{_met(fast)}: at most {_TIMES:.0f} × floor. {_met(small)}: at most {_MEMORY >> 20} MiB above the start.")
+    return 0 if fast and small else 1
+
+
+def _shards(cases: int, total: int, rounds: int, theirs: Path) -> int:
+    """Measure the verdict over shards, beside the floor over the same reports; 1 when an aim is missed."""
+    found = {way.name: Found(way=way, cpu=[], above=[]) for way in _OF_SHARDS}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        made.write_shards(folder / "runs", cases, total)
+        for _ in range(rounds):
+            for way in _OF_SHARDS:
+                facts = _once(theirs if way.theirs else Path(sys.executable), way, cases, folder)
+                found[way.name].cpu.append(facts["cpu"])
+                found[way.name].above.append(int(facts["above"]))
+    floor = found["shards-floor"].middle
+    print(f"{cases} tests in {total} shards, {rounds} rounds, {machine.fingerprint().words()}\n")
+    print("| what | s | × floor | MiB above start |\n|---|---|---|---|")
+    for each in found.values():
+        mebibytes = max(each.above) / (1 << 20)
+        print(f"| {each.way.words} | {each.middle:.2f} | {each.middle / floor:.1f} | {mebibytes:.0f} |")
+    whole = found["shards"]
+    allowed = _BASE + cases * _EACH_TEST + total * _EACH_SHARD
+    fast, small = whole.middle <= _TIMES_OF_SHARDS * floor, max(whole.above) <= allowed
+    print(
+        f"\n{_met(fast)}: at most {_TIMES_OF_SHARDS:.0f} × floor. "
+        f"{_met(small)}: at most {allowed >> 20} MiB above the start."
+    )
     return 0 if fast and small else 1
 
 

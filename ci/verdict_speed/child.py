@@ -54,6 +54,45 @@ def _judged(cases: int, folder: Path) -> Callable[[], object]:
     return action
 
 
+def _shards(cases: int, folder: Path) -> Callable[[], object]:
+    from ci.verdict_speed.made import asked  # noqa: PLC0415
+
+    from stackproof.evidence import gather  # noqa: PLC0415
+    from stackproof.verdict.decide import decide  # noqa: PLC0415
+
+    policy, current = asked(cases)
+    runs = sorted((folder / "runs").iterdir())
+
+    def action() -> object:
+        verdict = decide(policy, gather.gather(runs), current)
+        rule = next(rule for rule in verdict.rules if rule.id.startswith("cell:"))
+        return f"{rule.state.value}: {rule.summary}"
+
+    return action
+
+
+def _shards_merged(_: int, folder: Path) -> Callable[[], object]:
+    from stackproof.evidence import gather, merge  # noqa: PLC0415
+
+    found = gather.gather(sorted((folder / "runs").iterdir()))
+
+    def action() -> object:
+        merge.write(folder / "merged.xml", {name: cell.report for name, cell in found.cells.items()})
+        return (folder / "merged.xml").stat().st_size > 0
+
+    return action
+
+
+def _bytes(_: int, folder: Path) -> Callable[[], object]:
+    from stackproof.evidence import digests  # noqa: PLC0415
+
+    return lambda: len([digests.file(path) for path in (folder / "runs").glob("*/cells/*/*")])
+
+
+def _shards_floor(_: int, folder: Path) -> Callable[[], object]:
+    return _walk_all(sorted((folder / "runs").glob("*/cells/*/junit.xml")), _said, _nothing)
+
+
 def _report(_: int, folder: Path) -> Callable[[], object]:
     from stackproof.evidence import junit  # noqa: PLC0415
 
@@ -73,18 +112,23 @@ def _merged(_: int, folder: Path) -> Callable[[], object]:
 
 
 def _walk(folder: Path, look: Callable[[Any], object], keep: Callable[[object], object]) -> Callable[[], object]:
-    etree = import_module("lxml.etree")
+    return _walk_all([next(folder.glob("cells/*/junit.xml"))], look, keep)
 
-    path = str(next(folder.glob("cells/*/junit.xml")))
+
+def _walk_all(
+    paths: list[Path], look: Callable[[Any], object], keep: Callable[[object], object]
+) -> Callable[[], object]:
+    etree = import_module("lxml.etree")
 
     def action() -> object:
         number = 0
-        for _, element in etree.iterparse(path, tag="testcase"):
-            keep(look(element))
-            number += 1
-            element.clear()
-            while element.getprevious() is not None:
-                del element.getparent()[0]
+        for path in paths:
+            for _, element in etree.iterparse(str(path), tag="testcase"):
+                keep(look(element))
+                number += 1
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
         return number
 
     return action
@@ -150,6 +194,10 @@ def _junitparser_merged(_: int, folder: Path) -> Callable[[], object]:
 
 _WAYS = {
     "judged": _judged,
+    "shards": _shards,
+    "shards-floor": _shards_floor,
+    "shards-bytes": _bytes,
+    "shards-merged": _shards_merged,
     "report": _report,
     "merged": _merged,
     "walked": _walked,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from stackproof.evidence import jsonfile, running
 from stackproof.evidence.digests import file as digest
+from stackproof.shards import left
+from stackproof.shards.records import Shard
 from stackproof.verdict.current import Current
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.policy import CellPolicy, Policy, SourceRule
@@ -34,11 +36,16 @@ def skipped(number: int) -> bool:
 
 def write_report(path: Path, cases: int, *, cell: str = "pytest") -> None:
     """A `junit.xml` as pytest writes it, with one line for each test."""
+    _write_report(path, list(enumerate(nodeids(cases))), cell)
+
+
+def _write_report(path: Path, tests: Sequence[tuple[int, str]], cell: str) -> None:
     with path.open("w", encoding="utf-8") as file:
-        skips = sum(1 for number in range(cases) if skipped(number))
+        skips = sum(1 for number, _ in tests if skipped(number))
         file.write('<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests">')
-        file.write(f'<testsuite name="{cell}" errors="0" failures="0" skipped="{skips}" tests="{cases}" time="9.1">\n')
-        for number, nodeid in enumerate(nodeids(cases)):
+        file.write(f'<testsuite name="{cell}" errors="0" failures="0" skipped="{skips}" ')
+        file.write(f'tests="{len(tests)}" time="9.1">\n')
+        for number, nodeid in tests:
             module, _, name = nodeid.partition("::")
             classname = module.removesuffix(".py").replace("/", ".")
             file.write(f'<testcase classname={quoteattr(classname)} name={quoteattr(name)} time="0.{number % 1000:03}"')
@@ -49,13 +56,40 @@ def write_report(path: Path, cases: int, *, cell: str = "pytest") -> None:
 
 def write_run(run_dir: Path, cases: int) -> None:
     """One cell that ended well, and the manifest over its files."""
-    cell = run_dir / "cells" / WANTED.id
+    _write_cell(run_dir, "abc123", list(enumerate(nodeids(cases))), None)
+
+
+def write_shards(root: Path, cases: int, total: int) -> None:
+    """The same cell in shards, each of a run of its own below `root`."""
+    every = list(enumerate(nodeids(cases)))
+    for index in range(1, total + 1):
+        run_id = f"{index:06x}"
+        shard = Shard(index=index, total=total)
+        own = every[index - 1 :: total]
+        facts = left.ShardFacts(
+            shard=shard,
+            whole=WANTED.id,
+            partition="d" * 64,
+            tests=cases,
+            own=len(own),
+            known=cases,
+            estimated=len(own) / 2,
+            estimated_whole=cases / 2,
+        )
+        _write_cell(root / run_id, run_id, own, facts)
+
+
+def _write_cell(run_dir: Path, run_id: str, tests: Sequence[tuple[int, str]], part: left.ShardFacts | None) -> None:
+    name = WANTED.id if part is None else f"{WANTED.id}.{part.shard.slug}"
+    cell = run_dir / "cells" / name
     cell.mkdir(parents=True)
-    write_report(cell / "junit.xml", cases)
+    if part is not None:
+        left.write(cell, part)
+    _write_report(cell / "junit.xml", tests, "pytest")
+    names = [nodeid for _, nodeid in tests]
     with (cell / "tests.jsonl").open("w", encoding="utf-8") as file:
-        names = list(nodeids(cases))
         file.write(json.dumps({"event": "collected", "nodeids": names}) + "\n")
-        for number, nodeid in enumerate(names):
+        for number, nodeid in tests:
             fact = {
                 "event": "test",
                 "nodeid": nodeid,
@@ -66,28 +100,44 @@ def write_run(run_dir: Path, cases: int) -> None:
                 "attempt": 1,
             }
             file.write(json.dumps(fact) + "\n")
-        file.write(json.dumps({"event": "calls", "replayed": cases, "missed": 0, "unused": 0}) + "\n")
+        file.write(json.dumps({"event": "calls", "replayed": len(tests), "missed": 0, "unused": 0}) + "\n")
         file.write(json.dumps({"event": "finished", "exitstatus": 0}) + "\n")
     (cell / running.NAME).write_bytes(running.record(names[-1], 1))
-    names_of_cell = {"id": WANTED.id, "suite": WANTED.suite, "setup": WANTED.setup, "stack": "reference"}
+    names_of_cell = {"id": name, "suite": WANTED.suite, "setup": WANTED.setup, "stack": "reference"}
     jsonfile.write(
         cell / "result.json",
         {
             "schema": 1,
             "kind": "cell",
-            "cell": {**names_of_cell, "mode": "server", "inference_mode": "replay"},
-            "run_id": "abc123",
+            "cell": {
+                **names_of_cell,
+                "mode": "server",
+                "inference_mode": "replay",
+                "whole": WANTED.id,
+                "shard": None if part is None else {"index": part.shard.index, "total": part.shard.total},
+            },
+            "run_id": run_id,
             "commit": _COMMIT,
             "dirty": False,
             "digests": {"policy": _POLICY, "suite": "s", "recordings": "r"},
             "exit_code": 0,
             "sealed": "namespace",
+            "started": "2030-01-01T10:00:00.000+00:00",
+            "stopped": "2030-01-01T10:02:41.000+00:00",
         },
     )
-    files = {f"cells/{WANTED.id}/{each.name}": {"sha256": digest(each)} for each in cell.iterdir()}
+    files = {f"cells/{name}/{each.name}": {"sha256": digest(each)} for each in cell.iterdir()}
     jsonfile.write(
         run_dir / "manifest.json",
-        {"schema": 1, "run_id": "abc123", "commit": _COMMIT, "dirty": False, "policy": _POLICY, "files": files},
+        {
+            "schema": 1,
+            "run_id": run_id,
+            "commit": _COMMIT,
+            "dirty": False,
+            "policy": _POLICY,
+            "nodeids": {name: sorted(names)},
+            "files": files,
+        },
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -148,7 +148,7 @@ def verdict(
         )
         publish.summarise(published.verdict, around.environ)
         notes = publish.annotated(published)
-    found = _changes(around.project, folders, compared.results_of(evidence, weighed), compared_with)
+    found = _changes(around.project, folders, lambda: compared.results_of(evidence, weighed), compared_with)
     if as_json:
         changes = None if found is None else redact.conceal(compared.as_json(found), secrets)
         content = {**render.to_json(weighed), "compared": changes}
@@ -163,8 +163,11 @@ def verdict(
     return weighed.exit_code
 
 
-def _changes(project: Path, folders: Sequence[Path], now: Results, named: str | None) -> Compared | None:
-    """What changed since the run or file of that name, or since the newest run before; UsageError for no verdict."""
+def _changes(project: Path, folders: Sequence[Path], now: Callable[[], Results], named: str | None) -> Compared | None:
+    """What changed since the run or file of that name, or since the newest run before; UsageError for no verdict.
+
+    now: of all tests, which is a lot where nothing is there to be compared with.
+    """
     if named is None:
         earlier = compared.newest_before(*folders)
     else:
@@ -172,7 +175,7 @@ def _changes(project: Path, folders: Sequence[Path], now: Results, named: str | 
         earlier = file if file.is_file() else run_folder(project, named)
     if earlier is None:
         return None
-    return compared.compare(now, compared.read(earlier))
+    return compared.compare(now(), compared.read(earlier))
 
 
 def run_folder(project: Path, named: str | None) -> Path:

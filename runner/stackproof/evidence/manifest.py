@@ -159,15 +159,16 @@ def _is_inside(path: Path, base: str, places: dict[str, str]) -> bool:
 
 def _present(run_dir: Path) -> dict[str, str]:
     """Evidence files and their kinds. Folders are listed once: there may be thousands of cells."""
-    found = {name: kind for name, kind in _OF_RUN.items() if (run_dir / name).is_file()}
+    top = {entry.name for entry in _entries(run_dir)}
+    found = {name: kind for name, kind in _OF_RUN.items() if name.split("/")[0] in top and (run_dir / name).is_file()}
     for cell in _entries(run_dir / _CELLS):
-        for entry in _entries(run_dir / _CELLS / cell.name) if cell.is_dir() else ():
+        for entry in _entries(cell.path) if cell.is_dir() else ():
             if entry.name in _OF_CELL and entry.is_file():
                 found[f"{_CELLS}/{cell.name}/{entry.name}"] = _OF_CELL[entry.name]
     return found
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)

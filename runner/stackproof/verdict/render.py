@@ -78,7 +78,6 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "excludes": rule.excludes,
         "evidence": list(rule.evidence),
         "again": rule.again,
-        "more_again": list(rule.more_again),
     }
 
 

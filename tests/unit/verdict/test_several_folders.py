@@ -131,7 +131,7 @@ def test_the_command_takes_several_folders_and_says_what_it_put_together(
     shown = capsys.readouterr().out
     assert "RELEASE VERDICT  PASS" in shown
     assert f"{first.run_id}, {second.run_id}: 2 runs of 1 kind of machine, at least 180 s" in shown
-    assert "2026-12-01 10:00, at least 3 min 0 s" in shown
+    assert "2026-12-01 10:03, at least 3 min 0 s" in shown
 
 
 def test_folders_of_one_name_are_told_apart_by_the_one_above(project: Project, tmp_path: Path) -> None:
