@@ -29,7 +29,8 @@ def test_b(ask, used):
 
 def calls(project: Project) -> dict[str, Any]:
     events = map(json.loads, (project.cell / "tests.jsonl").read_text().splitlines())
-    return [event for event in events if event["event"] == "calls"][-1]
+    facts: dict[str, Any] = [event for event in events if event["event"] == "calls"][-1]
+    return facts
 
 
 def test_what_a_fixture_of_several_shards_has_left_is_named_and_fails_none_of_them(
