@@ -75,7 +75,12 @@ class Project:
         return subprocess.run(
             [sys.executable, "-m", "pytest", "-pno:cacheprovider", "--collect-only", "-q", *arguments],
             cwd=self.root,
-            env={**inherited, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(self.root), **environ},
+            env={
+                **inherited,
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                "PYTHONPATH": os.pathsep.join(filter(None, [str(self.root), inherited.get("PYTHONPATH")])),
+                **environ,
+            },
             capture_output=True,
             text=True,
             timeout=60,
