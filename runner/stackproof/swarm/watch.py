@@ -40,22 +40,24 @@ class Watch:
     check: Callable[[], None]
     tries: list[Try] = field(default_factory=list)
     nodes: Mapping[str, NodeFacts] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
     answered: float = 0.0
     asked: float = 0.0
 
     def run(self) -> None:
         """Until every piece is delivered or lost; Interrupted, and DockerError where engine or depot are gone."""
-        self.answered = time.monotonic()
+        self.answered = self.clock()
         while True:
             self.check()
             for event in self.depot.events():
                 self._note(event)
             if all(piece.settled for piece in self.pieces):
                 return
-            if time.monotonic() - self.asked >= _ASK:
+            if self.clock() - self.asked >= _ASK:
                 self._ask()
             self.shown.look(self.pieces, self.tries)
-            time.sleep(_LOOK)
+            self.sleep(_LOOK)
 
     def _ask(self) -> None:
         try:
@@ -65,11 +67,11 @@ class Watch:
             self.depot.require()
         except DockerError:
             # It may come back, and the shards go on without it.
-            if time.monotonic() - self.answered > _PATIENCE:
+            if self.clock() - self.answered > _PATIENCE:
                 raise
-            self.asked = time.monotonic()
+            self.asked = self.clock()
             return
-        now = self.answered = self.asked = time.monotonic()
+        now = self.answered = self.asked = self.clock()
         for each in self.tries:
             if not self._is_over(each):
                 self._judge(each, tasks.get((each.service, each.slot)), now)
@@ -130,7 +132,7 @@ class Watch:
         found = next((each for each in self.tries if (each.piece, each.number) == (number, attempt)), None)
         if found is None:
             return
-        piece, now = self.pieces[found.piece], time.monotonic()
+        piece, now = self.pieces[found.piece], self.clock()
         match event.get("event"):
             case "sign":
                 self._sign(found, piece, event.get("said"), now)
