@@ -11,11 +11,13 @@ import os
 import platform
 import resource
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from ci.shard_simulation import comparing, durations, page, planning, plot, scenarios, spares
@@ -23,6 +25,7 @@ from ci.shard_simulation.figures import Figures
 
 from stackproof.evidence import machine
 
+_T = TypeVar("_T")
 _DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -43,16 +46,16 @@ class Extent:
 
 
 FULL = Extent(
-    seeds={10_000: 20, 1_000_000: 5},
+    seeds={10_000: 20, 1_000_000: 3},
     shards=(64, 4096),
     nodes=spares.NODES,
-    spare_tests=100_000,
-    spare_seeds=10,
+    spare_tests=50_000,
+    spare_seeds=5,
     compared=((10_000, 64), (100_000, 1024)),
     compared_seeds=5,
     planned=(10_000, 100_000, 1_000_000),
     parts=(64, 512, 4096),
-    rounds=3,
+    rounds=2,
 )
 QUICK = Extent(
     seeds={300: 2, 900: 2},
@@ -74,45 +77,43 @@ def main(argv: Sequence[str]) -> int:
         prog="python -m ci.shard_simulation", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that simulate")
     parser.add_argument("--output", type=Path, default=_DOCS, help="the folder for scale.md and scale.svg")
     given = parser.parse_args(argv)
-    found = figures(QUICK if given.quick else FULL)
+    found = figures(QUICK if given.quick else FULL, jobs=given.jobs)
     given.output.mkdir(parents=True, exist_ok=True)
     plot.draw(found, given.output / "scale.svg")
     page.write(found, given.output / "scale.md")
-    print(f"{given.output / 'scale.md'} after {found.took:.0f} s, {found.most >> 20} MiB")
+    print(f"{given.output / 'scale.md'} after {found.took:.0f} s of processor time, {found.most >> 20} MiB")
     return 0
 
 
-def figures(extent: Extent) -> Figures:
-    """Everything, in turn; says on stderr what it is at."""
-    load, began, measured = os.getloadavg()[0], time.monotonic(), durations.read()
-    planned = list(planning.plan_all(extent.planned, extent.parts, extent.rounds))
-    _say(began, "planning")
-    outcomes: list[scenarios.Outcome] = []
-    for tests, seeds in extent.seeds.items():
-        for seed in range(1, seeds + 1):
-            outcomes += scenarios.simulate(measured, tests, extent.shards, seed)
-            _say(began, f"{tests:,} tests, seed {seed} of {seeds}")
-    outcomes.sort(key=lambda each: (each.tests, each.shards))
-    many = list(
-        spares.simulate_spares(measured, extent.spare_tests, range(1, extent.spare_seeds + 1), nodes=extent.nodes)
-    )
-    _say(began, "more shards than nodes")
-    compared = [
-        each
+def figures(extent: Extent, *, jobs: int = 1) -> Figures:
+    """Everything: planning alone and in turn, then all that is simulated; says on stderr what it is at."""
+    load, measured = os.getloadavg()[0], durations.read()
+    planned = tuple(planning.plan_all(extent.planned, extent.parts, extent.rounds))
+    runs = [
+        partial(scenarios.simulate, measured, tests, extent.shards, seed)
+        for tests, seeds in extent.seeds.items()
+        for seed in range(1, seeds + 1)
+    ]
+    many = [
+        partial(spares.simulate_spares, measured, extent.spare_tests, seed, nodes=extent.nodes)
+        for seed in range(1, extent.spare_seeds + 1)
+    ]
+    beside = [
+        partial(comparing.compare, measured, tests, parts, seed)
         for tests, parts in extent.compared
         for seed in range(1, extent.compared_seeds + 1)
-        for each in comparing.compare(measured, tests, parts, seed)
     ]
     return Figures(
         measured=measured,
-        outcomes=outcomes,
-        spares=many,
-        compared=compared,
+        outcomes=sorted(_done(runs, jobs), key=lambda each: (each.tests, each.shards)),
+        spares=_done(many, jobs),
+        compared=_done(beside, jobs),
         planned=planned,
-        took=time.monotonic() - began,
-        most=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        took=sum(os.times()[:4]),
+        most=max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) * 1024,
         machine=machine.fingerprint().words(),
         versions=f"Python {platform.python_version()}, numpy {np.__version__}",
         date=datetime.now(UTC).date().isoformat(),
@@ -120,8 +121,17 @@ def figures(extent: Extent) -> Figures:
     )
 
 
-def _say(began: float, what: str) -> None:
-    print(f"{time.monotonic() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
+def _done(tasks: Sequence[partial[Iterator[_T]]], jobs: int) -> tuple[_T, ...]:
+    if jobs == 1:
+        return tuple(each for task in tasks for each in _one(task))
+    with ProcessPoolExecutor(max_workers=jobs) as pool:
+        return tuple(each for found in pool.map(_one, tasks) for each in found)
+
+
+def _one(task: partial[Iterator[_T]]) -> list[_T]:
+    found = list(task())
+    print(*task.func.__name__.split("_"), *task.args[1:], file=sys.stderr, flush=True)
+    return found
 
 
 if __name__ == "__main__":

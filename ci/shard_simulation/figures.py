@@ -17,7 +17,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figures:
-    """All outcomes of one run of the simulation. took: seconds; most: bytes of memory; machine: in words."""
+    """All outcomes of one run of the simulation. took: seconds of processor time; most: bytes of memory of
+    a process; machine: in words."""
 
     measured: Measured
     outcomes: Sequence[Outcome]

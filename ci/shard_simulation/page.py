@@ -30,7 +30,7 @@ def markdown(figures: Figures, *, merging: str) -> str:
         versions=figures.versions,
         machine=figures.machine,
         load=figures.load,
-        took=f"{figures.took / 60:.0f} minutes" if figures.took >= 90 else f"{figures.took:.0f} s",
+        took=f"{figures.took / 60:.0f} minutes" if figures.took >= 90 else f"{figures.took:.0f} seconds",
         most=f"{figures.most / (1 << 20):,.0f} MiB",
         measured_on=figures.measured.machine,
         start=f"{figures.measured.start:.1f}",

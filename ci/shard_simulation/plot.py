@@ -16,7 +16,7 @@ _SHORT = {
     "stale": "stale times",
     "none": "no times",
     "retries": "tests run again",
-    "fewer": "a quarter of the nodes",
+    "fewer": "fewer nodes",
     "slow": "slow nodes",
     "dying": "dying nodes",
     "all": "all at once",
@@ -36,7 +36,7 @@ def draw(figures: Figures, path: Path) -> None:
 
 def _runs(axes: Any, outcomes: Any) -> None:
     sizes = list(dict.fromkeys((each.tests, each.shards) for each in outcomes))
-    names = list(dict.fromkeys(each.scenario for each in outcomes))
+    names = [name for name in _SHORT if any(each.scenario == name for each in outcomes)]
     width = 0.8 / len(sizes)
     for number, (tests, shards) in enumerate(sizes):
         found = [

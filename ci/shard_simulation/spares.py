@@ -14,10 +14,9 @@ _WHICH = ("exact", "slow", "dying", "all")
 
 
 def simulate_spares(
-    measured: Measured, tests: int, seeds: Sequence[int], *, nodes: int = NODES, times: Sequence[int] = TIMES
+    measured: Measured, tests: int, seed: int, *, nodes: int = NODES, times: Sequence[int] = TIMES
 ) -> Iterator[Outcome]:
     """Outcomes on so many nodes with once, twice, … as many shards."""
-    for seed in seeds:
-        for each in times:
-            which = [replace(one, nodes=1 / each) for one in SCENARIOS if one.name in _WHICH]
-            yield from simulate(measured, tests, [nodes * each], seed, which)
+    for each in times:
+        which = [replace(one, nodes=1 / each) for one in SCENARIOS if one.name in _WHICH]
+        yield from simulate(measured, tests, [nodes * each], seed, which)

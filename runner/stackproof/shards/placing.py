@@ -7,7 +7,8 @@ multiprocessing timing anomalies", 1969).
 The second step first gives out places, one for each test without a time, each to the part with the least so far. Then
 the items, in an order that a hash of their names makes, each take a place in the first part of a list of their own that
 has one; the list comes from the hash too. So a test that is added pushes at most one test out of each part, and so does
-the place that is added: at most two tests move for each part, in practice a few in all.
+the place that is added: at most two tests move for each part, in practice a few in all. A group of tests without times
+goes in one piece and may take more places than its part has left; among such groups more may move.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def test_what_goes_wrong_takes_time() -> None:
 
 
 def test_more_shards_than_nodes_help_against_slow_nodes() -> None:
-    runs = list(simulate_spares(MEASURED, 3000, [1], nodes=8, times=(1, 4)))
+    runs = list(simulate_spares(MEASURED, 3000, 1, nodes=8, times=(1, 4)))
     slow = {each.shards // each.nodes: each for each in runs if each.scenario == "slow"}
     assert {each.nodes for each in runs} == {8}
     assert slow[4].makespan < slow[1].makespan
@@ -102,7 +102,7 @@ def figures() -> Figures:
 def test_the_command_writes_page_and_plot_and_leaves_the_section_on_merging_alone(
     figures: Figures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "figures", lambda extent: figures if extent is command.QUICK else None)
+    monkeypatch.setattr(command, "figures", lambda extent, **_: figures if extent is command.QUICK else None)
     text = "## Merging\n\n4,096 shards of {braces} in 3 s.\n"
     (tmp_path / "scale.md").write_text(f"# Old\n\n{text}\n## Old too\n\nfigures\n", encoding="utf-8")
     assert command.main(["--quick", "--output", str(tmp_path)]) == 0
