@@ -18,6 +18,7 @@ import pytest
 _TOGETHER = (
     "e2e/drift/test_changed_provider.py",
     "e2e/drift/test_noise.py",
+    "e2e/kubernetes",
     "e2e/live/test_smoke_llama_cpp.py",
     "e2e/live/test_suite_bad_provider.py",
     "e2e/page",
