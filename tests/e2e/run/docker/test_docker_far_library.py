@@ -193,6 +193,21 @@ def test_what_passed_is_recorded_and_replays_and_what_is_not_asked_for_again_goe
     assert "had no recording" in missed.output
 
 
+def test_a_shard_gets_its_times_in_there_and_what_it_was_comes_out(project: Project, toy: str) -> None:
+    project.tests("import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(n): pass\n")
+    # A file of times that no container sees.
+    times = project.root.parent / "times.json"
+    tests = {f"test_it[{n}]": 5 if n == 3 else 1 for n in range(6)}
+    stacks = {"docker-library:toy": {"tests": {"tests/integration/base/test_it.py": tests}}}
+    times.write_text(json.dumps({"schema": 1, "kind": "timings", "cells": {"base": {"local": stacks}}}))
+    done = project.run("--stack-config", toy, "--shard", "1/2", "--timings", str(times))
+    assert done.code == 0, done.output
+    assert "shard 1/2: 1 of 6 tests, about 5.0 s of 10.0 s" in done.output
+    assert list(testlog.read(project.cell_dir() / "tests.jsonl").tests) == [
+        "tests/integration/base/test_it.py::test_it[3]"
+    ]
+
+
 @pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)"])
 def test_a_session_that_dies_in_there_names_the_test(project: Project, toy: str, end: str) -> None:
     project.tests(f"import os, signal\ndef test_one(): pass\ndef test_two(): {end}\n", "test_it.py")
