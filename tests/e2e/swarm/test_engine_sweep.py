@@ -1,0 +1,78 @@
+"""What runs leave on a swarm is seen and taken away by `stackproof stack` where its manager is asked, not elsewhere."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from tests.e2e.swarm.swarm_engines import SwarmEngines, run, until
+
+from stackproof.stack import labels, sweep
+from stackproof.stack.engine_records import ContainerSpec, JobSpec, SecretUse
+
+STACK = [sys.executable, "-m", "stackproof", "stack"]
+
+
+def left_by(swarm: SwarmEngines, run_id: str, pid: int) -> None:
+    """All that a run has on a swarm, for a process that is or was."""
+    engine, marks = swarm.manager, labels.of(run_id, "toy", labels.owner(pid))
+    image = engine.image(swarm.base)
+    assert image is not None
+    command = ("python3", "-c", "import time; time.sleep(600)")
+    network = engine.create_overlay(f"{run_id}-net", labels=marks, internal=True)
+    secret = engine.create_secret(f"{run_id}-secret", b"of nobody else", labels=marks)
+    job = engine.create_job(
+        JobSpec(
+            name=f"{run_id}-job",
+            image=image.id,
+            replicas=1,
+            command=command,
+            entrypoint=(),
+            labels=marks,
+            networks=(network,),
+            secrets=(SecretUse(id=secret, name=f"{run_id}-secret", target="key"),),
+            constraints=("node.role==manager",),
+            stop_grace=0.5,
+        )
+    )
+    depot = engine.create(
+        ContainerSpec(name=f"{run_id}-depot", image=image.id, command=command, labels=marks, network=f"{run_id}-net")
+    )
+    engine.start(depot)
+    until(lambda: [task.state for task in engine.tasks(job)] == ["running"], "no task runs")
+
+
+def test_only_what_killed_runs_left_goes(swarm: SwarmEngines) -> None:
+    with subprocess.Popen(["true"]) as gone:
+        pass
+    with subprocess.Popen(["sleep", "600"]) as alive:
+        try:
+            left_by(swarm, "dead", gone.pid)
+            left_by(swarm, "live", alive.pid)
+            shown = json.loads(run([*STACK, "ps", "--json"], swarm.environ()).stdout)["items"]
+            assert [(item["kind"], item["name"], item["abandoned"]) for item in shown] == [
+                (kind, f"{name}-{what}", name == "dead")
+                for kind, what in (("service", "job"), ("container", "depot"), ("secret", "secret"), ("network", "net"))
+                for name in ("dead", "live")
+            ]
+            swept = run([*STACK, "down"], swarm.environ())
+            assert (swept.returncode, swept.stderr) == (0, "")
+            assert swept.stdout == "run dead was killed; removed 1 service, 1 container, 1 secret and 1 network\n"
+            assert [item.labels[labels.RUN] for item in sweep.listed(swarm.manager)] == ["live"] * 4
+            everything = run([*STACK, "down", "--all"], swarm.environ())
+            assert everything.stdout == "run live is down; removed 1 service, 1 container, 1 secret and 1 network\n"
+        finally:
+            alive.kill()
+            sweep.everything(swarm.manager)
+
+
+def test_a_worker_shows_only_what_is_its_own(swarm: SwarmEngines) -> None:
+    left_by(swarm, "here", 1)
+    try:
+        with swarm.engine(2) as worker:
+            assert sweep.listed(worker) == ()
+            assert sweep.everything(worker) == ()
+        assert len(swarm.manager.owned_in_swarm(labels.RUN)) == 3
+    finally:
+        sweep.everything(swarm.manager)
