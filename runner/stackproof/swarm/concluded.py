@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stackproof.errors import DockerError, ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Outcome
+from stackproof.plaintext import counted
 from stackproof.plan import Cell, Plan, again
 from stackproof.run.cell_run import CellOutcome
 from stackproof.run.interrupts import Interrupted
@@ -18,7 +19,7 @@ from stackproof.run.namespace import Seal
 from stackproof.run.progress import Progress
 from stackproof.run.screen import Screen
 from stackproof.stack.engine_records import NodeFacts
-from stackproof.swarm import results
+from stackproof.swarm import results, whole
 from stackproof.swarm.ground import Worker
 from stackproof.swarm.pieces import Piece, Try
 from stackproof.swarm.results import Judged
@@ -53,6 +54,13 @@ def outcomes(
             if piece.by is not None
         }
         shards = [_outcome(plan, piece, judged.get(piece.cell.id), ended) for piece in own]
+        if all(shard.exit_code is ExitCode.PASS for shard in shards):
+            wrong = whole.judge([judged[shard.cell.id].facts for shard in shards])
+            if wrong is not None:
+                # All of them together are at fault: none of them alone can be run again to see it.
+                shards = [
+                    replace(shard, exit_code=wrong.exit_code, summary=wrong.reason, hint=wrong.hint) for shard in shards
+                ]
         _show(plan, cell, shards, judged, ended, screen)
         found += shards
     return tuple(found)
@@ -101,6 +109,7 @@ def _show(  # noqa: PLR0917 - each is another thing
     if judged:
         tests = _together(judged)
         screen.line(f"{cell.suite.name} {tests.done}/{tests.total}  {tests.words()}")
+    screen.line(_where(shards, ended))
     if calls := _calls(judged):
         weakest = _SEALS[min(_SEALS.index(each.sealed) if each.sealed in _SEALS else 0 for each in judged.values())]
         screen.calls(cell, calls, weakest, Seal(sealed=weakest == "namespace"))
@@ -112,16 +121,33 @@ def _show(  # noqa: PLR0917 - each is another thing
     code = worst(shard.exit_code for shard in shards)
     screen.conclusion(
         cell,
-        Judgement(exit_code=code, reason="; ".join(_reasons(shards))),
+        Judgement(exit_code=code, reason="; ".join(_reasons(shards)), hint=_hint(shards, code)),
         ended.seconds,
         again(cell, plan.options),
     )
+
+
+def _hint(shards: Sequence[CellOutcome], code: ExitCode) -> str | None:
+    return next((shard.hint for shard in shards if shard.exit_code is code and shard.hint), None)
+
+
+def _where(shards: Sequence[CellOutcome], ended: Ended) -> str:
+    """`shards: 5 of 6 delivered, by 3 nodes; 2 attempts failed`: of all cells, as they share the nodes."""
+    ids = {shard.cell.id for shard in shards if shard.cell_dir.is_dir()}
+    tries = [each for each in ended.tries if each.cell in {shard.cell.id for shard in shards}]
+    hosts = {each.host for each in tries if each.over is not None and each.host}
+    failed = sum(bool(each.dead) for each in tries)
+    again = f"; {counted(failed, 'attempt')} failed" if failed else ""
+    return f"shards: {len(ids)} of {len(shards)} delivered, by {counted(len(hosts), 'node')}{again}"
 
 
 def _reasons(shards: Sequence[CellOutcome]) -> Iterator[str]:
     bad = [shard for shard in shards if shard.exit_code is not ExitCode.PASS]
     said = Counter(shard.summary for shard in bad)
     for summary, number in said.items():
+        if number == len(shards):
+            yield summary
+            continue
         which = ", ".join(str(shard.cell.shard) for shard in bad if shard.summary == summary)
         yield f"{summary} ({'shard' if number == 1 else 'shards'} {which})"
 

@@ -128,13 +128,13 @@ class Ground:
 
     def _removed(self, name: str, left: list[str]) -> None:
         stays = self.engine.remove_service(name)
-        left += [f"a task of {name} on a node that cannot be reached" for _ in stays]
+        left += [f"a task of {name}, on a node that cannot be reached, which ends it once it can be" for _ in stays]
 
     def _told(self, left: list[str], remove: Callable[[], object]) -> None:
         try:
             remove()
         except DockerError as error:
-            left.append(error.message)
+            left.append(f"{error.message}; the next run there takes it away")
 
     def _named(self, what: str) -> str:
         return f"stackproof-{self.run_id}-{what}-{self.token}"
@@ -164,4 +164,4 @@ def opened(
         yield ground
     finally:
         for line in ground.end():
-            say(f"left on the swarm: {line}; the next run there takes it away")
+            say(f"left on the swarm: {line}")

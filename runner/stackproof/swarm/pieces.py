@@ -12,12 +12,14 @@ from stackproof.swarm.rounds import Attempt
 
 @dataclass(kw_only=True, slots=True)
 class Try:
-    """One attempt while it goes on. All times are of one clock. begun: when it was asked for. said: its last sign.
+    """One attempt while it goes on. cell: the id of its shard. begun: when it was asked for. said: its last sign.
 
-    running: since when its tests have been known. ended: since when its task is known to be complete.
+    running: since when its tests have been known. ended: since when its task is known to be complete. over: when it
+    delivered. dead: why it will not. words: what it said of that itself. All times are of one clock.
     """
 
     piece: int
+    cell: str
     number: int
     service: str
     slot: int

@@ -91,8 +91,18 @@ class Watch:
         cells = [piece.cell for piece in self.pieces]
         for starts in self.ground.by_stack(found.start, cells):
             service = self.ground.job(starts, cells)
+            for start in starts:
+                if start.number > 1:
+                    self.shown.line(f"{self.pieces[start.piece].title} is started again, attempt {start.number}")
             self.tries += [
-                Try(piece=start.piece, number=start.number, service=service, slot=slot, begun=now)
+                Try(
+                    piece=start.piece,
+                    cell=cells[start.piece].id,
+                    number=start.number,
+                    service=service,
+                    slot=slot,
+                    begun=now,
+                )
                 for slot, start in enumerate(starts)
             ]
 
