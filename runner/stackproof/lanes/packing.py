@@ -8,10 +8,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 # What the longest piece may take, in multiples of the lower bound: that a cell is cut finer costs its start once more.
 _TARGETS = (1.0, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)
+_TRIED = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,10 +93,23 @@ def pack(loads: Sequence[Load], jobs: int) -> Packed:
     least = bound(loads, jobs)
     targets = [math.ceil(least * factor) for factor in _TARGETS]
     divisions = dict.fromkeys(tuple(_number(load, target, jobs) for load in loads) for target in targets)
+    # To divide very many tests takes seconds: what looks best with parts as equal as can be is looked at closely.
+    rough = [replace(load, parts=partial(_even, load)) for load in loads]
+    likely = sorted(divisions, key=lambda numbers: _worth(_packed(rough, numbers, jobs, least)))[:_TRIED]
     # In whole loads first: where others take as long, they are not worth their pieces.
-    divisions = dict.fromkeys([(1,) * len(loads), *divisions])
-    tried = [_packed(loads, numbers, jobs, least) for numbers in divisions]
-    return min(tried, key=lambda packed: (packed.makespan, sum(map(len, packed.jobs)), packed.total))
+    tried = [_packed(loads, numbers, jobs, least) for numbers in dict.fromkeys([(1,) * len(loads), *likely])]
+    return min(tried, key=_worth)
+
+
+def _worth(packed: Packed) -> tuple[int, int, int]:
+    """What is least for the best plan."""
+    return packed.makespan, sum(map(len, packed.jobs)), packed.total
+
+
+def _even(load: Load, parts: int) -> Sequence[int]:
+    """What equal parts take, where one has the longest test."""
+    most = max(load.longest, -(-load.tests // parts))
+    return [most] + [-(-(load.tests - most) // (parts - 1))] * (parts - 1) if parts > 1 else [load.tests]
 
 
 def _shortest(load: Load, jobs: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stackproof.evidence import lane_plans
+from stackproof.evidence.gather import gather
 
 
 def told(folder: Path, *shards: tuple[str, Any, str]) -> list[str]:
@@ -50,3 +51,11 @@ def test_lanes_and_totals_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shard", [of(3, 2), of(0, 2), {"index": "1", "total": 2}, {"index": 1}, 5, of(1, 10**9)])
 def test_what_is_no_shard_is_not_believed(tmp_path: Path, shard: object) -> None:
     assert told(tmp_path, ("one", shard, "a")) == []
+
+
+def test_whoever_gathers_run_folders_is_told(tmp_path: Path) -> None:
+    told(tmp_path, ("one", of(1, 3), "a" * 64), ("one", of(2, 3), "b" * 64))
+    both = gather([tmp_path / "1", tmp_path / "2"])
+    assert any(note == "of lane one no folder is of shard 3/3" for note in both.notes)
+    assert any(note.startswith("shards of lane one went by different plans") for note in both.notes)
+    assert "of lane one no folder is of shard 2/3, 3/3" in gather([tmp_path / "1"]).notes
