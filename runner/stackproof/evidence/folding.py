@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import rescued, testlog
+from stackproof.evidence import jsonfile, rescued, testlog
 from stackproof.evidence.junit_case import Problem, Report
 from stackproof.evidence.junit_cases import Cases
 from stackproof.evidence.junit_files import CasesOfFiles
@@ -143,6 +144,19 @@ class Folding:
                 self._calls[key] = max(before, value) if most else before + value
             elif before is None:
                 self._calls[key] = list(value) if isinstance(value, list) else value
+
+    @property
+    def undecided(self) -> frozenset[str]:
+        """Recordings of fixtures that some shard did not use, and left to others to use; below the recording folder."""
+        files = (self._calls or {}).get("undecided_files")
+        return frozenset(each for each in files if isinstance(each, str)) if isinstance(files, list) else frozenset()
+
+    def found_unused(self, files: Sequence[str]) -> None:
+        """Count recordings that no shard used."""
+        if self._calls is not None and files:
+            self._calls["unused"] = jsonfile.number(self._calls, "unused") or 0
+            self._calls["unused"] += len(files)
+            self._calls["unused_files"] = [*jsonfile.strings(self._calls, "unused_files"), *files]
 
     def misses(self) -> Misses:
         """Of all of them."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 
 from stackproof.errors import ExitCode
-from stackproof.evidence import deliveries, heads, read, sessions, times
+from stackproof.evidence import deliveries, heads, jsonfile, read, sessions, times
 from stackproof.evidence import shards as records
 from stackproof.evidence.deliveries import Delivery, listed
 from stackproof.evidence.folding import Folding, Repeated
@@ -46,6 +46,8 @@ class Putting:
         totals = self._totals()
         main = max(totals, key=lambda total: (len(totals[total]), total))
         missing = self._missing(main, totals[main])
+        if not missing:  # else one of those may have used them
+            self._folding.found_unused(sorted(_unused(self._folding.undecided, self._found)))
         doubts = [*self._mixed(totals), *self._disagreements(), *self._sum(missing)]
         complete = not doubts and not missing and self._folding.says_all
         return self._made(main, len(totals[main]), missing, [*doubts, *self._doubts], complete=complete)
@@ -194,6 +196,18 @@ def _doubts(cell: CellFacts, bad: Sequence[str]) -> Iterator[str]:
     yield from sessions.unfit(cell, bad)
     if shard is not None and shard.own is not None and collected is not None and len(collected) != shard.own:
         yield f"it collected {len(collected)} tests, and {shard.own} are its own"
+
+
+def _unused(undecided: frozenset[str], found: Sequence[Delivery]) -> set[str]:
+    """Those recordings that no shard used, as their calls tell, which are looked at for this alone."""
+    left = {name.rpartition("/")[2]: name for name in undecided}
+    for each in found if left else ():
+        for call in jsonfile.lines(each.path / "calls.jsonl"):
+            file = jsonfile.text(call, "file") if call is not None and call.get("kind") == "replayed" else None
+            name = "" if file is None else file.replace("\\", "/").rpartition("/")[2]
+            if file is not None and name in left and file.endswith(left[name]):
+                del left[name]
+    return set(left.values())
 
 
 def _is_empty(cell: CellFacts) -> bool:

@@ -204,7 +204,11 @@ class Release:
 
     def weigh(self) -> Weighed:
         """Weigh the newest run again."""
-        return self._weighed(self.command(*WEIGH, "--json", self.run.name))
+        return self.weighed(self.run.name)
+
+    def weighed(self, *runs: str) -> Weighed:
+        """Weigh these runs together."""
+        return self._weighed(self.command(*WEIGH, "--json", *runs))
 
     @staticmethod
     def _weighed(done: subprocess.CompletedProcess[str]) -> Weighed:

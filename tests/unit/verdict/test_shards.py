@@ -258,6 +258,22 @@ def test_a_report_that_was_copied_from_another_shard_is_seen(project: Project, t
     assert any("of its tests are in another part, too" in text for text in doubts(verdict))
 
 
+@pytest.mark.parametrize("used", [True, False])
+def test_a_recording_of_a_fixture_is_unused_where_no_shard_used_it(
+    project: Project, three: list[Path], beside: Path, used: bool
+) -> None:
+    file = "ollama/base/0123456789ab-0123456789abcdef0123.json"
+    second = shard(project, "2/3", calls={"undecided_files": [file]})
+    calls = next(three[2].glob("cells/*")) / "calls.jsonl"
+    calls.write_text(json.dumps({"kind": "replayed" if used else "missed", "file": f"/there/recordings/{file}"}) + "\n")
+    rewritten(project, three[2])
+    verdict = weigh(project, three[0], second, three[2], beside)
+    assert verdict.state is (State.PASS if used else State.FAIL)
+    assert used or found(verdict, "recordings", State.FAIL) == [f"1 unused in {LIBRARY}: {file}"]
+    lacking = weigh(project, second, three[2], beside)
+    assert lacking.state is State.NOT_PROVEN
+
+
 CLOCKS: dict[str, Mapping[str, str]] = {
     "a day ahead": {"started": "2026-12-02T10:00:00+00:00", "stopped": "2026-12-02T10:01:00+00:00"},
     "years back": {"started": "1970-01-01T00:00:10+00:00", "stopped": "1970-01-01T00:01:10+00:00"},
@@ -269,7 +285,7 @@ CLOCKS: dict[str, Mapping[str, str]] = {
 
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_no_clock_changes_a_verdict(project: Project, three: list[Path], beside: Path, clock: str) -> None:
-    skewed = shard(project, "2/3", **CLOCKS[clock])
+    skewed = shard(project, "2/3", GOOD, **CLOCKS[clock])
     verdict = weigh(project, three[0], skewed, three[2], beside)
     assert verdict.state is State.PASS, doubts(verdict)
     assert verdict.started is not None
