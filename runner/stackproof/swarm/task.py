@@ -32,6 +32,7 @@ from stackproof.swarm.way import NotDeliveredError, Way
 
 _SECRETS = Path("/run/secrets")
 _LEAST_ROOM = 1 << 20  # bytes
+_NO_ROOM = "no room is left on the disk of its node"
 _QUIET = 5.0  # seconds after which a sign is sent though nothing has changed
 BROKEN = 74
 """Exit code where the machine is at fault."""
@@ -82,13 +83,16 @@ def _run(order: Order, piece: int, way: Way, environ: Mapping[str, str]) -> Exit
             return code
         room = shutil.disk_usage(cell_dir).free
         if room < _LEAST_ROOM:
-            raise BrokenError("no room is left on the disk of its node")
+            raise BrokenError(_NO_ROOM)
         if code is ExitCode.INTERNAL:
             outcome = jsonfile.table(jsonfile.read(cell_dir / "outcome.json") or {}, "error")
             raise BrokenError(str(outcome.get("message", "the process of the cell ended without saying how")))
         with delivery.packed(cell_dir) as archive:
             way.deliver(archive)
     except OSError as error:
+        if shutil.disk_usage(order.project).free < _LEAST_ROOM:
+            # Whatever it is called where it comes up: to `tempfile` it is a folder that is not there.
+            raise BrokenError(_NO_ROOM) from error
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EIO):
             raise
         raise BrokenError(f"{error.filename or 'a file'} cannot be written: {error.strerror}") from error

@@ -140,7 +140,7 @@ def test_an_engine_whose_disk_is_full_is_passed_over(swarmed: SwarmProject) -> N
     assert "6 passed" in output
     on_full = [attempt for attempt in attempts(swarmed) if attempt["node"] == "engine-3"]
     assert len(on_full) == 1
-    assert on_full[0]["failed"]
+    assert "no room is left on the disk of its node" in on_full[0]["failed"]
 
 
 def test_a_shard_that_nobody_delivers_is_named(swarmed: SwarmProject) -> None:
