@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import jsonfile
+from stackproof.evidence import jsonfile, shards
 from stackproof.plaintext import counted
 
 FOLDER = "coverage"
@@ -93,7 +93,7 @@ class Coverage:
         for who, of in ((TESTS, "tests"), (STACK, "stacks")):
             if number := sum(part.processes for part in giving if part.who == who):
                 words.append(f"{number if words else _processes(number)} of {of}")
-        return f"{' and '.join(words)} in {counted(len({part.cell for part in giving}), 'cell')}"
+        return f"{' and '.join(words)} in {counted(len({shards.whole_of(part.cell) for part in giving}), 'cell')}"
 
 
 def read(run_dir: Path) -> Coverage | None:

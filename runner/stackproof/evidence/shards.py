@@ -127,6 +127,12 @@ def _differs(known: list[_Place], said: list[_Place | None]) -> str | None:
     return None
 
 
+def whole_of(folder: str) -> str:
+    """The cell that a folder below `cells/` belongs to: that of its whole, where its name is that of a shard."""
+    found = _of_name(folder)
+    return folder if found is None else found[0]
+
+
 def folder_of(whole: str, index: int, total: int) -> str:
     """The name of a shard's folder below `cells/`."""
     return f"{whole}.{index}of{total}"

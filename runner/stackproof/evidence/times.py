@@ -58,7 +58,8 @@ NO_TIMES = Times()
 def of(spans: Iterable[Span]) -> Times:
     """What spans of one clock or several took. A moment without a time zone, or none, counts nothing."""
     clocks: dict[str, list[datetime]] = {}
-    summed, wrong = timedelta(), []
+    summed = 0.0
+    wrong: list[str] = []
     for each in spans:
         start, stop = _moment(each.started), _moment(each.stopped)
         if start is None or stop is None:
@@ -66,26 +67,33 @@ def of(spans: Iterable[Span]) -> Times:
         if stop < start:
             wrong.append(each.name)
             continue
-        summed += stop - start
+        summed += (stop - start).total_seconds()
         seen = clocks.setdefault(each.clock, [start, stop])
         clocks[each.clock] = [min(seen[0], start), max(seen[1], stop)]
     if not clocks:
         return Times(wrong=tuple(sorted(wrong)))
-    longest = max(stop - start for start, stop in clocks.values())
-    span = max(stop for _, stop in clocks.values()) - min(start for start, _ in clocks.values())
+    longest = max((stop - start).total_seconds() for start, stop in clocks.values())
+    span = (max(stop for _, stop in clocks.values()) - min(start for start, _ in clocks.values())).total_seconds()
     alone = len(clocks) == 1
     first = median_low(start for start, _ in clocks.values())
     return Times(
-        wall=longest.total_seconds() if alone else None,
-        longest=longest.total_seconds(),
+        wall=longest if alone else None,
+        longest=longest,
         # What is longer than all of it one after the other was more likely measured by clocks that differ.
-        span=span.total_seconds() if not alone and span <= summed else None,
-        summed=summed.total_seconds(),
+        span=span if not alone and span <= summed else None,
+        summed=summed,
         clocks=len(clocks),
         started=first.isoformat(timespec="milliseconds"),
-        stopped=(first + longest).isoformat(timespec="milliseconds"),
+        stopped=_later(first, longest).isoformat(timespec="milliseconds"),
         wrong=tuple(sorted(wrong)),
     )
+
+
+def _later(moment: datetime, seconds: float) -> datetime:
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:  # a clock may say any year
+        return moment
 
 
 def _moment(text: str | None) -> datetime | None:
