@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from stackproof.catalog.records import StackMode
 from stackproof.errors import UsageError
-from stackproof.lanes.records import USUAL_PYTHON, Lane
+from stackproof.lanes.records import USUAL_PYTHON, Check, Lane
 from stackproof.lanes.sound import undivided
 from stackproof.option_kinds import Group, Kind
 from stackproof.option_table import OPTIONS
 from stackproof.options import RunOptions, Source
 from stackproof.plan import Cell, Plan, is_secret
 from stackproof.recorder.mode import Mode
-from stackproof.shards.kubernetes import MOST_SHARDS, USUAL_MINUTES, JobOrder, Resources, SecretKey
+from stackproof.shards.kubernetes import MOST_SHARDS, OF_THE_POD, USUAL_MINUTES, JobOrder, Resources, SecretKey
 
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 _SUBDOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
@@ -59,7 +59,11 @@ def of_lane(asked: Asked, lane: Lane, timings: Sequence[str] = ()) -> JobOrder:
             f"lane {lane.name!r} needs a Docker engine{what}, and a pod has none",
             hint="run its stack as a process in the pod: server:NAME in place of docker:NAME",
         )
-    needs = [*([f"Python {lane.python}"] if lane.python != USUAL_PYTHON else []), *(["Node.js"] if lane.node else [])]
+    needs = [
+        *([f"Python {lane.python}"] if lane.python != USUAL_PYTHON else []),
+        *(["Node.js"] if lane.node else []),
+        *(["mypy"] if Check.TYPES in lane.checks else []),
+    ]
     return _order(
         asked,
         title=f"lane {lane.name}",
@@ -128,6 +132,10 @@ def _order(
         raise UsageError(f"--shards: a Job has at most {MOST_SHARDS} pods, not {asked.shards}")
     if asked.namespace is not None and not _LABEL.fullmatch(asked.namespace):
         raise UsageError(f"--namespace: {asked.namespace!r} is no name of a namespace", hint="for example ci")
+    found = _secrets(asked.secrets, wanted, sealed=sealed)
+    for name in (*environment, *(secret.variable for secret in found)):
+        if name in OF_THE_POD:
+            raise UsageError(f"{name} is set for each pod by itself", hint=f"leave {name} out")
     return JobOrder(
         title=title,
         command=command,
@@ -136,8 +144,11 @@ def _order(
         claim=_claim(asked.claim),
         sealed=sealed,
         namespace=asked.namespace,
-        secrets=_secrets(asked.secrets, wanted, sealed=sealed),
-        environment=environment,
+        secrets=found,
+        # A value that is in a Secret is no other's.
+        environment={
+            name: value for name, value in environment.items() if all(name != each.variable for each in found)
+        },
         parallelism=asked.parallelism,
         resources=resources,
         minutes=asked.minutes or minutes or USUAL_MINUTES,

@@ -23,12 +23,15 @@ USER = 10001
 """Who runs in the pod, user and group: nobody that a node has."""
 PROJECT, RESULTS = "/project", "/results"
 """Where the project is in the image, and the claim in the pod."""
+OF_THE_POD = ("EVIDENCE", "JOB_COMPLETION_INDEX", "POD_NAME", "STACKPROOF_SHARDS")
+"""Variables that say which pod this is, and where it stores what it has done."""
 MOST_SHARDS = 100_000
 """More indexes than this Kubernetes takes only with further limits."""
 
 USUAL_MINUTES = 30
 
-_READ_ONLY = {"HOME": "/tmp", "PYTEST_ADDOPTS": "-o cache_dir=/tmp/pytest-cache"}  # noqa: S108 - the pod's own
+_HOME = "/tmp"  # noqa: S108 - the pod's own
+_PYTEST = "PYTEST_ADDOPTS"
 # A DNS-1123 label has 63 characters; a pod's name goes on with an index of up to 5 digits and 5 random characters.
 _LONGEST = 50
 _LABEL = 63
@@ -130,7 +133,7 @@ def manifest(order: JobOrder) -> str:
         job_seconds=waves * (order.retries + 1) * seconds + _IMAGES,
         user=USER,
         image=order.image,
-        environment=[(name, _literal(value)) for name, value in sorted({**_READ_ONLY, **order.environment}.items())],
+        environment=[(name, _literal(value)) for name, value in sorted(_environment(order).items())],
         secrets=sorted(order.secrets, key=lambda secret: secret.variable),
         cpu=order.resources.cpu,
         memory=order.resources.memory,
@@ -148,6 +151,12 @@ def _sharded(command: tuple[str, ...]) -> tuple[str, ...]:
     """With the words that choose the shard, in front of what is pytest's."""
     here = command.index("--") if "--" in command else len(command)
     return (*command[:here], "--shard", "auto", *command[here:])
+
+
+def _environment(order: JobOrder) -> dict[str, str]:
+    """What is asked for, and what programs need that may write to a few folders only."""
+    words = f"-o cache_dir={_HOME}/pytest-cache {order.environment.get(_PYTEST, '')}".rstrip()
+    return {"HOME": _HOME, **order.environment, _PYTEST: words}
 
 
 def _labels(order: JobOrder) -> list[tuple[str, str]]:

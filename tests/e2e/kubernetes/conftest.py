@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 import yaml
-
 from tests.e2e.run.docker.conftest import _alone
 
 from stackproof.errors import DockerError
@@ -110,6 +109,7 @@ cells: [{{suite: base, setup: local, stack: "server:{_STACK}"}}]
 version: 1
 lanes:
   checks: {description: d, triggers: [push], checks: [recordings]}
+  all: {description: d, triggers: [workflow_dispatch], cells: {release: {}}, checks: [recordings]}
 """,
 }
 
@@ -131,11 +131,12 @@ class Cluster:
     claims: Path
     checks: Path
 
-    def manifest(self, *words: str, shards: int = SHARDS) -> dict[str, Any]:
+    def manifest(self, *words: str, shards: int = SHARDS, lane: str | None = None) -> dict[str, Any]:
         """The Job that `stackproof plan` writes for this project."""
+        what = ("--stack-config", f"server:{_STACK}") if lane is None else ("--lane", lane)
         done = _stackproof(
-            self.root, "plan", "--stack-config", f"server:{_STACK}", "--shards", str(shards), "--format", "kubernetes",
-            "--image", _DIGEST, "--claim", "evidence", *words,
+            self.root, "plan", *what, "--shards", str(shards), "--format", "kubernetes", "--image", _DIGEST,
+            "--claim", "evidence", *words,
         )  # fmt: skip
         assert done.code == 0, done.said
         job = [each for each in yaml.safe_load_all(done.said) if each][-1]
@@ -176,8 +177,8 @@ class Cluster:
         return Pod(name=name, process=process)
 
     def weigh(self, *folders: Path) -> Done:
-        """`stackproof verdict` over run folders and the checks that were made here, in the project's checkout."""
-        return _stackproof(self.root, "verdict", *map(str, (*folders, self.checks)))
+        """`stackproof verdict` over run folders, in the project's checkout."""
+        return _stackproof(self.root, "verdict", *map(str, folders))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,7 +46,7 @@ def test_a_pod_that_was_lost_leaves_nothing_that_counts(cluster: Any, stored: Pa
 def test_all_shards_together_are_a_pass(cluster: Any, stored: Path) -> None:
     found = runs(stored)
     assert [path.parent.name for path in found] == ["0", "1", "2"]
-    done = cluster.weigh(*found)
+    done = cluster.weigh(*found, cluster.checks)
     assert done.code == 0, done.said
     assert "PASS" in done.said.splitlines()[0]
     own = [json.loads(path.read_text())["own"] for run in found for path in run.glob("cells/*/shard.json")]
@@ -55,7 +55,7 @@ def test_all_shards_together_are_a_pass(cluster: Any, stored: Path) -> None:
 
 def test_a_shard_that_is_left_out_is_named(cluster: Any, stored: Path) -> None:
     first, _, last = runs(stored)
-    done = cluster.weigh(first, last)
+    done = cluster.weigh(first, last, cluster.checks)
     assert done.code == 7, done.said
     assert "NOT PROVEN" in done.said.splitlines()[0]
     assert "shard 2/3" in done.said
@@ -66,8 +66,20 @@ def test_evidence_that_is_cut_is_not_taken_for_whole(cluster: Any, stored: Path,
     cut = tmp_path / second.name
     shutil.copytree(second, cut)
     (cut / "manifest.json").unlink()
-    done = cluster.weigh(first, cut, last)
+    done = cluster.weigh(first, cut, last, cluster.checks)
     assert done.code == 7, done.said
+
+
+def test_the_pods_of_a_lane_bring_its_cells_and_its_checks(cluster: Any) -> None:
+    claim = cluster.claim("lane")
+    job = cluster.manifest(lane="all", shards=2)
+    for done in [pod.ended() for pod in [cluster.pod(job, index, claim) for index in range(2)]]:
+        assert done.code == 0, done.said
+    found = runs(claim)
+    assert [path.parent.name for path in found] == ["0", "1"]
+    weighed = cluster.weigh(*found)
+    assert weighed.code == 0, weighed.said
+    assert cluster.weigh(found[0]).code == cluster.weigh(found[1]).code == 7
 
 
 def test_tests_that_fail_are_a_result_and_no_failure_of_the_pod(cluster: Any) -> None:
@@ -75,7 +87,7 @@ def test_tests_that_fail_are_a_result_and_no_failure_of_the_pod(cluster: Any) ->
     done = cluster.pod(cluster.manifest("--env", "BROKEN=yes", shards=1), 0, claim).ended()
     assert done.code == 0, done.said
     assert "the run ended with 1; its evidence is in /results/" in done.said
-    weighed = cluster.weigh(*runs(claim))
+    weighed = cluster.weigh(*runs(claim), cluster.checks)
     assert weighed.code == 1, weighed.said
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stackproof.shards.kubernetes import RESULTS, JobOrder, Resources, SecretKey, manifest
+from stackproof.shards.kubernetes import OF_THE_POD, RESULTS, JobOrder, Resources, SecretKey, manifest
 
 Parsed = Callable[..., tuple[dict[str, Any], dict[str, Any] | None]]
 Order = Callable[..., JobOrder]
@@ -174,6 +174,22 @@ def test_kubernetes_finds_nothing_to_replace_in_the_script(parsed: Parsed) -> No
     script = container(job)["command"][2]
     assert "$(" not in script
     assert "$$" not in script
+
+
+@pytest.mark.parametrize(("given", "words"), [({}, []), ({"PYTEST_ADDOPTS": "-x"}, ["-x"])])
+def test_pytest_keeps_its_cache_where_it_may_write(parsed: Parsed, given: dict[str, str], words: list[str]) -> None:
+    job, _ = parsed(environment=given)
+    (found,) = [each["value"] for each in container(job)["env"] if each["name"] == "PYTEST_ADDOPTS"]
+    option, cache, *rest = found.split()
+    assert (option, rest) == ("-o", words)
+    assert any(cache.startswith(f"cache_dir={mount['mountPath']}/") for mount in container(job)["volumeMounts"])
+
+
+def test_no_variable_is_there_twice(parsed: Parsed) -> None:
+    job, _ = parsed(environment={"HOME": "/results", "PYTEST_ADDOPTS": "-x", "SOME": "x"})
+    names = [each["name"] for each in container(job)["env"]]
+    assert sorted(set(names)) == sorted(names)
+    assert set(OF_THE_POD) - set(names) == {"JOB_COMPLETION_INDEX"}
 
 
 def test_what_the_image_has_to_have_is_said_where_it_is_read(order: Order) -> None:

@@ -15,7 +15,7 @@ from stackproof.cli import kubernetes_order
 from stackproof.cli.kubernetes_order import Asked
 from stackproof.errors import UsageError
 from stackproof.lanes import read
-from stackproof.lanes.records import Lane
+from stackproof.lanes.records import Check, Lane
 from stackproof.plan import Plan
 from stackproof.shards.kubernetes import JobOrder, Resources, SecretKey, manifest
 
@@ -60,8 +60,8 @@ def test_a_lane_runs_by_its_name_for_as_long_as_it_may(lanes: dict[str, Lane]) -
 
 
 def test_what_a_lane_needs_of_the_image_is_said(lanes: dict[str, Lane]) -> None:
-    lane = replace(lanes["server"], python="3.13", node=True)
-    assert kubernetes_order.of_lane(ASKED, lane).needs == ("Python 3.13", "Node.js")
+    lane = replace(lanes["server"], python="3.13", node=True, checks=(Check.TYPES,))
+    assert kubernetes_order.of_lane(ASKED, lane).needs == ("Python 3.13", "Node.js", "mypy")
     assert kubernetes_order.of_lane(ASKED, lanes["server"]).needs == ()
 
 
@@ -197,6 +197,17 @@ def test_a_variable_that_is_called_like_a_secret_is_not_dropped_in_silence(plann
     assert refused(asked, live(planned, env=("MY_TOKEN=abc",))) == (
         "real calls need MY_TOKEN, and no Secret of the cluster is named that has it"
     )
+
+
+@pytest.mark.parametrize("name", ["POD_NAME", "STACKPROOF_SHARDS"])
+def test_what_says_which_pod_it_is_cannot_be_set(planned: Callable[..., Plan], name: str) -> None:
+    assert refused(ASKED, planned(env=(f"{name}=3",))) == f"{name} is set for each pod by itself"
+
+
+def test_a_value_that_comes_from_a_secret_comes_from_nowhere_else(planned: Callable[..., Plan]) -> None:
+    asked = replace(ASKED, secrets=("OPENAI_API_KEY=a/b", "MODEL=a/model"))
+    order = kubernetes_order.of_run(asked, live(planned, env=("MODEL=x", "OTHER=y")))
+    assert order.environment == {"OTHER": "y"}
 
 
 def test_two_secrets_for_everything_are_one_too_many(planned: Callable[..., Plan]) -> None:
