@@ -100,24 +100,26 @@ def _as_part(code: int, facts: CellFacts) -> Judgement | None:
         return None
     part = facts.divided
     if part is None or part.shard != facts.shard:
-        return Judgement(
-            exit_code=ExitCode.NOT_PROVEN,
-            reason=f"the tests were not divided: nothing says which of them are shard {facts.shard}",
-            hint="is a plugin of pytest blocked (-p no:stackproof), or shard.json removed?",
-            log=facts.tests_log,
-        )
-    if not part.tests:
-        return None
-    if code == _NO_TESTS and not part.own and not facts.counts.total:
-        return Judgement(
-            exit_code=ExitCode.PASS, reason=f"no test is left for shard {part.shard}: there are {part.tests} in all"
-        )
+        reason = f"the tests were not divided: nothing says which of them are shard {facts.shard}"
+        hint = "is a plugin of pytest blocked (-p no:stackproof), or shard.json removed?"
+        return Judgement(exit_code=ExitCode.NOT_PROVEN, reason=reason, hint=hint, log=facts.tests_log)
+    there = len(set(facts.log.collected or ()))
+    if there != part.own:
+        reason = f"shard {part.shard} has {part.own} of {part.tests} tests, and pytest was left with {there}"
+        hint = "does a plugin or a conftest.py pick tests once they are divided? --lf in addopts does, too"
+        return Judgement(exit_code=ExitCode.NOT_PROVEN, reason=reason, hint=hint, log=facts.tests_log)
+    return _nothing_to_pass(code, part, facts) if part.tests else None
+
+
+def _nothing_to_pass(code: int, part: ShardFacts, facts: CellFacts) -> Judgement | None:
+    """A shard without a test, or with none that could pass: whether that is enough is asked of the whole."""
     counts = facts.counts
-    no_body = code == 0 and 0 < counts.total == counts.skipped + counts.xfailed == part.own
-    if no_body and not facts.misses:
-        return _untidy(facts) or Judgement(
-            exit_code=ExitCode.PASS, reason=f"no test of shard {part.shard} passed: {counts.words()}"
-        )
+    if code == _NO_TESTS and not part.own and not counts.total:
+        reason = f"no test is left for shard {part.shard}: there are {part.tests} in all"
+        return Judgement(exit_code=ExitCode.PASS, reason=reason)
+    if code == 0 and 0 < counts.total == counts.skipped + counts.xfailed == part.own and not facts.misses:
+        reason = f"no test of shard {part.shard} passed: {counts.words()}"
+        return _untidy(facts) or Judgement(exit_code=ExitCode.PASS, reason=reason)
     return None
 
 
