@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackproof.errors import DockerError, ExitCode
@@ -32,12 +32,12 @@ _SEALS = ("none", "tripwire", "namespace")
 class Ended:
     """How it went. broken: what ended it before every shard was delivered or lost. began: by the clock of the tries."""
 
-    tries: Sequence[Try]
-    nodes: Mapping[str, NodeFacts]
-    workers: Sequence[Worker]
     broken: DockerError | Interrupted | None
     began: float
     seconds: float
+    tries: Sequence[Try] = ()
+    nodes: Mapping[str, NodeFacts] = field(default_factory=dict)
+    workers: Sequence[Worker] = ()
 
 
 def outcomes(

@@ -115,7 +115,7 @@ def test_ctrl_c_takes_everything_away_and_keeps_what_was_delivered(swarmed: Swar
     process.send_signal(signal.SIGINT)
     output = swarmed.project.finish(process, 60)
     assert process.returncode == 130, output
-    assert "SIGINT: the shards are stopped and everything is taken away" in output
+    assert "SIGINT: the shards were stopped and everything was taken away" in output
     assert "left on the swarm" not in output
     assert len(swarmed.shards()) == 1
     assert len(swarmed.ran()) in (1, 2)
