@@ -67,8 +67,8 @@ class Place:
         return urlunsplit(parts._replace(netloc=f"{self.gateway}:{port}"))
 
     def _port_at(self, gateway: str, url: str) -> int:
-        # Another machine's gateway may have the address of one of ours.
-        if not self.sharing.elsewhere:
+        # Another machine's gateway may have the address of one of ours; a tunnel to it ends at our loopback.
+        if not (self.sharing.elsewhere or (self.sharing.through and self.sharing.proof)):
             facts = self.engine.facts
             with contextlib.suppress(OSError):
                 # A bridge of Podman has its address here only from its first container on.

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stackproof.errors import DockerError
 from stackproof.stack.engine.calls import Calls
+from stackproof.stack.engine.client import CALL
 from stackproof.stack.engine_records import ContainerSpec, ContainerState, Mount, Owned
+
+_BY_OTHERS = "already in progress"  # Docker's words
+_STEP = 0.05  # seconds
 
 
 class Containers(Calls):
@@ -112,8 +117,23 @@ class Containers(Calls):
 
     def remove(self, container: str) -> None:
         """Remove a container and its anonymous volumes, running or not; nothing happens where it is gone."""
+        from docker.errors import APIError  # noqa: PLC0415
+
         with self._told(f"removing container {container[:12]}"):
-            self._or_none(lambda: self._client.remove_container(container, force=True, v=True))
+            try:
+                self._or_none(lambda: self._client.remove_container(container, force=True, v=True))
+            except APIError as error:
+                if _BY_OTHERS not in str(error.explanation):
+                    raise
+                self._gone(container)
+
+    def _gone(self, container: str) -> None:
+        """Wait until somebody else has removed it: its network goes only then."""
+        deadline = time.monotonic() + CALL
+        while self._or_none(lambda: self._client.inspect_container(container)) is not None:
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(_STEP)
 
     def owned(self, label: str) -> tuple[Owned, ...]:
         """All containers and networks of this engine alone that carry a label (`name` or `name=value`)."""

@@ -56,7 +56,7 @@ class Inside(Calls):
             try:
                 _feed(stream, given)
             finally:
-                stream.close()
+                _close(stream)
             return self._ended(made["Id"])
 
     def _ended(self, command: str) -> int:
@@ -77,12 +77,22 @@ class Inside(Calls):
         """Run a command in a running container, as its user: the socket of its input and output, plain or with TLS.
 
         Output is in the engine's frames, see `conversation`. Second comes what lives with the socket, and is closed
-        with it.
+        after it.
         """
         with self._told(f"running {command[0]} in container {container[:12]}"):
             made = self._client.exec_create(container, list(command), stdin=True, stdout=True, stderr=True)
             stream = self._client.exec_start(made["Id"], socket=True)
-        return getattr(stream, "_sock", stream), stream
+        return getattr(stream, "_sock", stream), _whole(stream)
+
+
+def _whole(stream: Any) -> Any:
+    """What has to be closed beside the socket: the SDK leaves the answer that it came with open where it has TLS."""
+    return stream._response if isinstance(stream, ssl.SSLSocket) else stream  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def _close(stream: Any) -> None:
+    for item in (stream, _whole(stream)):
+        item.close()
 
 
 def _feed(stream: Any, given: bytes) -> None:
