@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.e2e.run.docker import standing
+from tests.e2e.run.docker import elsewhere, standing
+from tests.e2e.run.docker.elsewhere import Elsewhere
 from tests.e2e.run.docker.neighbours import Beside, PlaceOf
 
 from stackproof import catalog
@@ -222,3 +224,24 @@ def far(project: Project, engine: Engine) -> Iterator[None]:
         project.environ["DOCKER_HOST"] = f"tcp://127.0.0.1:{port}"
         project.environ[sharing.VARIABLE] = "copy"
         yield
+
+
+@pytest.fixture(scope="session")
+def another_machine(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+    """An engine that shares nothing with this machine, with the base image; one for all tests that want it."""
+    missing = [name for name in ("docker", "dockerd", "ip", "openssl") if shutil.which(name) is None]
+    if missing or os.getuid() != 0:
+        pytest.skip(f"needs docker twice: {', '.join(missing) or 'root'} is missing for another engine")
+    with elsewhere.started(tmp_path_factory.mktemp("elsewhere"), [os.environ[BASE]]) as found:
+        yield found
+
+
+@pytest.fixture
+def remote(another_machine: Elsewhere) -> Iterator[Elsewhere]:
+    """The same; whatever a test leaves there, or on the way there, is a failure of it."""
+    before = standing.on(another_machine.engine, {"toy", "distant"})
+    yield another_machine
+    after = standing.on(another_machine.engine, {"toy", "distant"})
+    sweep.everything(another_machine.engine)
+    assert after == before
+    assert elsewhere.ways() == []
