@@ -12,6 +12,8 @@ from types import FrameType
 from ci.swarm_engines import bed
 from ci.swarm_engines.commands import BedError
 
+_ABOUT = "Docker engines on this machine, each as if on one of its own, that form a swarm."
+
 
 def main(argv: Sequence[str]) -> int:
     """0 where it is done, 1 where it cannot be, and then nothing is left of it."""
@@ -43,7 +45,10 @@ def _do(given: argparse.Namespace) -> None:
     found = bed.found(folder)
     if found is None:
         raise BedError(f"there are no engines in {folder}")
-    node = found.node(given.engine)
+    there = {each.number: each for each in found.nodes()}
+    if given.engine not in there:
+        raise BedError(f"there is no engine {given.engine} in {folder}: there are {', '.join(map(str, there))}")
+    node = there[given.engine]
     match given.action:
         case "kill":
             node.kill()
@@ -61,7 +66,7 @@ def _do(given: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ci/swarm-engines", description=bed.__doc__)
+    parser = argparse.ArgumentParser(prog="ci/swarm-engines", description=_ABOUT)
     actions = parser.add_subparsers(dest="action", required=True)
     made = actions.add_parser("up", help="start engines and join them; the first one is the manager")
     made.add_argument("folder", type=Path, help="for their sockets and logs; a short path, sockets have to fit")

@@ -18,6 +18,7 @@ from ci.swarm_engines.node import Node, discard
 NEEDS = ("ip", "iptables", "nsenter", "unshare", "setsid", "mount", "dockerd", "docker")
 SIZE = "4g"
 _MOST = 64
+_LONGEST = 107  # bytes that the path of a socket may have
 _HEARTBEAT = 2_000_000_000  # ns; the manager misses a node after three
 
 
@@ -65,6 +66,9 @@ def up(folder: Path, count: int, images: Sequence[str], size: str) -> Bed:
         raise BedError(f"a swarm on one machine needs {lacking}")
     if found(folder) is not None or list(folder.glob("engine-*")):
         raise BedError(f"{folder} has engines already: `down` takes them away")
+    longest = len(str(Bed(folder=folder, name="spsw0").node(count).socket))
+    if longest > _LONGEST:
+        raise BedError(f"{folder} is too long a path by {longest - _LONGEST} for the sockets of engines")
     folder.mkdir(parents=True, exist_ok=True)
     try:
         bed = _bridge(folder)

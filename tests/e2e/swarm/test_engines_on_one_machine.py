@@ -80,6 +80,8 @@ def test_two_swarms_stand_side_by_side_and_go_one_by_one(folder: Path) -> None:
         assert second.returncode == 0, second.stderr
         addresses = [line.split()[1] for line in (first.stdout + second.stdout).splitlines()]
         assert len(set(addresses)) == 3
+        unknown = command("kill", str(folder), "9")
+        assert unknown.stderr == f"error: there is no engine 9 in {folder}: there are 1, 2\n"
         again = command("up", str(folder))
         assert (again.returncode, again.stdout) == (1, "")
         assert again.stderr == f"error: {folder} has engines already: `down` takes them away\n"
@@ -149,3 +151,8 @@ def test_engines_whose_starter_was_killed_go_by_their_folder(folder: Path) -> No
 def test_an_engine_that_is_not_there_is_told(folder: Path) -> None:
     done = command("kill", str(folder), "1")
     assert (done.returncode, done.stderr) == (1, f"error: there are no engines in {folder}\n")
+    long = folder / ("long" * 30)
+    done = command("up", str(long))
+    assert done.returncode == 1
+    assert "is too long a path by" in done.stderr
+    assert not long.exists()
