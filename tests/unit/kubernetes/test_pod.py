@@ -29,11 +29,13 @@ Pod = Callable[..., "subprocess.Popen[str]"]
 def pod(tmp_path: Path) -> Pod:
     """Start a pod's shell; its index, its name, and the command that it runs."""
 
-    def start(command: str, *, index: int = 0, name: str = "job-0-aaaaa") -> subprocess.Popen[str]:
+    def start(
+        command: str, *, index: int = 0, name: str = "job-0-aaaaa", programs: Path | None = None
+    ) -> subprocess.Popen[str]:
         project = tmp_path / name
         project.mkdir()
         environment = {
-            "PATH": os.environ["PATH"],
+            "PATH": os.pathsep.join(filter(None, (str(programs or ""), os.environ["PATH"]))),
             "EVIDENCE": str(tmp_path / "claim" / "job"),
             "JOB_COMPLETION_INDEX": str(index),
             "POD_NAME": name,
@@ -108,6 +110,26 @@ def test_a_pod_that_is_killed_in_the_middle_leaves_nothing(pod: Pod, tmp_path: P
     os.killpg(process.pid, signal.SIGKILL)
     assert ended(process)[0] == -signal.SIGKILL
     assert files(tmp_path / "claim") == []
+
+
+def test_a_pod_that_is_killed_while_it_stores_leaves_nothing_that_counts(pod: Pod, tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    # Half a copy: the first file is there, and the second never comes.
+    half = f"for last; do :; done\necho half >$last/manifest.json\necho copying >{tmp_path}/said\nexec sleep 20\n"
+    (programs / "cp").write_text(f"#!/bin/sh\n{half}")
+    (programs / "cp").chmod(0o755)
+    process = pod(RUN.format(code=0), programs=programs)
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "said").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    ended(process)
+    assert files(tmp_path / "claim") == ["job/.part/job-0-aaaaa/manifest.json"]
+    # Nor does it disturb whoever comes next, under whatever name.
+    assert ended(pod(RUN.format(code=0), name="job-0-bbbbb"))[0] == 0
+    assert files(tmp_path / "claim" / "job" / "0") == ["abc123/.hidden", "abc123/manifest.json"]
 
 
 def test_the_end_of_the_pod_is_told_to_the_run_and_waited_for(pod: Pod, tmp_path: Path) -> None:
