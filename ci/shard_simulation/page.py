@@ -42,6 +42,7 @@ def markdown(figures: Figures, *, merging: str) -> str:
         failures="\n".join(_failures(figures.outcomes)),
         spares="\n".join(_spares(figures.spares)),
         spare_nodes=nodes,
+        spare_work=f"{spread(figures.spares, lambda each: each.total / nodes).middle:,.0f}",
         spare_tests=f"{figures.spares[0].tests:,}",
         spare_seeds=_seeds(figures.spares, figures.spares[0].tests),
         compared="\n".join(_compared(figures.compared)),
@@ -101,7 +102,8 @@ def _failures(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def _spares(outcomes: Sequence[Outcome]) -> Iterator[str]:
     words = {scenario.name: scenario.words for scenario in SCENARIOS} | {
-        "all": "stale times, retries, slow and dying nodes"
+        "exact": "as planned",
+        "all": "stale times, retries, slow and dying nodes",
     }
     names = list(dict.fromkeys(each.scenario for each in outcomes))
     yield f"| shards for each node | {' | '.join(words[name] for name in names)} |\n|---|{'---|' * len(names)}"

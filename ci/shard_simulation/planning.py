@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _CHILD = Path(__file__).with_name("planning_child.py")
-_DEADLINE = 300.0
+_DEADLINE = 900.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
