@@ -57,8 +57,13 @@ def running(
         engine = undo.enter_context(contextlib.closing(engines.connect(environment)))
         for line in sweep.abandoned(engine, now=time.time()):
             say(line)
-        name = _image(engine, service, image, environment=environment, say=say, check=check)
         shared = sharing.decide(engine.endpoint, engine.facts, environment, host=os.uname().nodename)
+        if why := sharing.unknown(shared):
+            raise DockerError(
+                f"service {service.name!r} in a container of the engine at {engine.endpoint} cannot be called: {why}",
+                hint="name the engine's machine as this one and its own containers know it, or record here",
+            )
+        name = _image(engine, service, image, environment=environment, say=say, check=check)
         marks = labels.of(run_id, service.name, labels.owner(os.getpid())) | {labels.SERVICE: service.name}
 
         def start(*mounts: Mount) -> Container:

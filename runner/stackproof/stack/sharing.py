@@ -78,6 +78,15 @@ def decide(where: Endpoint, facts: EngineFacts, environment: Mapping[str, str], 
             raise UsageError(f"{VARIABLE}={asked} means nothing", hint="it is `copy`, `mount`, or not set")
 
 
+def unknown(shared: Sharing) -> str:
+    """Why nobody here can call a port that the engine's machine has published; empty where somebody may."""
+    try:
+        socket.getaddrinfo(shared.machine, None)
+    except OSError:
+        return f"{shared.machine} is a name that only ssh knows"
+    return ""
+
+
 def reachable(address: str, port: int) -> bool:
     """Whether a container's address can be reached from here: that nobody listens at the port yet is an answer too."""
     if _ROUTES.is_file() and not attached(address, _ROUTES.read_text(encoding="ascii")):

@@ -45,6 +45,22 @@ def test_an_address_without_a_scheme_is_tcp_as_for_dockers_own_command(home: Pat
     assert (found.url, found.tls, found.socket) == ("tcp://192.0.2.1:2376", home / ".docker", None)
 
 
+@pytest.mark.parametrize(
+    ("more", "tls", "verify"),
+    [({"DOCKER_TLS_VERIFY": "0"}, True, True), ({"DOCKER_TLS": "1"}, True, False), ({}, False, False)],
+)
+def test_a_folder_of_certificates_by_itself_asks_for_no_tls(
+    tmp_path: Path, more: dict[str, str], tls: bool, verify: bool
+) -> None:
+    found = endpoint.choose({"DOCKER_HOST": "tcp://192.0.2.1:2376", "DOCKER_CERT_PATH": str(tmp_path), **more})
+    assert (found.tls, found.verify) == (tmp_path if tls else None, verify)
+
+
+def test_a_password_in_an_address_is_not_repeated() -> None:
+    found = endpoint.choose({"DOCKER_HOST": "ssh://me:geheim@192.0.2.1:22"})
+    assert str(found) == "ssh://me:***@192.0.2.1:22 (DOCKER_HOST)"
+
+
 def test_the_context_of_the_environment_comes_before_the_one_in_use(home: Path) -> None:
     (home / ".docker/config.json").write_text(json.dumps({"currentContext": "gone"}))
     found = endpoint.choose({"HOME": str(home), "DOCKER_CONTEXT": CONTEXT})

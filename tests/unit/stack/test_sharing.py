@@ -39,6 +39,19 @@ def test_another_machine_shares_nothing_and_publishes_where_it_can_be_reached(ur
     assert "build.example" in found.why
 
 
+@pytest.mark.parametrize(
+    ("url", "through"), [("unix:///x.sock", False), ("tcp://127.0.0.1:2375", True), ("ssh://build.example", True)]
+)
+def test_only_a_socket_may_have_more_ports_beside_it(url: str, through: bool) -> None:
+    assert decide(url).through is through
+
+
+def test_a_name_that_only_ssh_knows_leads_nowhere_else() -> None:
+    assert sharing.unknown(decide("ssh://me@builder.invalid")) == "builder.invalid is a name that only ssh knows"
+    assert sharing.unknown(decide("ssh://me@127.0.0.1:2222")) == ""
+    assert sharing.unknown(decide("unix:///x.sock")) == ""
+
+
 def test_the_variable_has_the_last_word() -> None:
     copied = decide("unix:///var/run/docker.sock", asked="copy")
     assert (copied.folders, copied.addresses) == (False, False)
