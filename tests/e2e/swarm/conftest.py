@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.swarm.swarm_engines import SwarmEngines, lacking, left_by_killed_tests, started
+from tests.e2e.swarm.swarm_engines import COUNT, SwarmEngines, lacking, left_by_killed_tests, started
 
 _PREFIX = "sp-swarm-"
 
@@ -31,3 +31,12 @@ def swarm(engines_of_swarm: SwarmEngines) -> Iterator[SwarmEngines]:
     yield engines_of_swarm
     engines_of_swarm.restore()
     engines_of_swarm.nothing_is_left()
+
+
+@pytest.fixture
+def everywhere(swarm: SwarmEngines) -> None:
+    """All nodes have the base image."""
+    for number in range(2, COUNT + 1):
+        if not swarm.has(number, swarm.base):
+            with swarm.engine(number) as engine:
+                engine.load(swarm.manager.saved(swarm.base))

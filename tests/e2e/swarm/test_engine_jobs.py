@@ -42,15 +42,6 @@ def job(swarm: SwarmEngines) -> Iterator[Job]:
         swarm.manager.remove_service(service)
 
 
-@pytest.fixture
-def everywhere(swarm: SwarmEngines) -> None:
-    """All nodes have the base image."""
-    for number in range(2, COUNT + 1):
-        if not swarm.has(number, swarm.base):
-            with swarm.engine(number) as engine:
-                engine.load(swarm.manager.saved(swarm.base))
-
-
 def ended(swarm: SwarmEngines, service: str) -> tuple[TaskFacts, ...]:
     until(
         lambda: bool(found := swarm.manager.tasks(service)) and all(task.ended for task in found),

@@ -14,8 +14,8 @@ from stackproof.stack.engine_records import ContainerSpec, JobSpec, SecretUse
 STACK = [sys.executable, "-m", "stackproof", "stack"]
 
 
-def left_by(swarm: SwarmEngines, run_id: str, pid: int) -> None:
-    """All that a run has on a swarm, for a process that is or was."""
+def left_by(swarm: SwarmEngines, run_id: str, pid: int, *, host: str = "engine-1") -> None:
+    """All that a run has on a swarm, for a process that is or was. host: where its task runs."""
     engine, marks = swarm.manager, labels.of(run_id, "toy", labels.owner(pid))
     image = engine.image(swarm.base)
     assert image is not None
@@ -32,7 +32,7 @@ def left_by(swarm: SwarmEngines, run_id: str, pid: int) -> None:
             labels=marks,
             networks=(network,),
             secrets=(SecretUse(id=secret, name=f"{run_id}-secret", target="key"),),
-            constraints=("node.role==manager",),
+            constraints=(f"node.hostname=={host}",),
             stop_grace=0.5,
         )
     )
@@ -67,12 +67,13 @@ def test_only_what_killed_runs_left_goes(swarm: SwarmEngines) -> None:
             sweep.everything(swarm.manager)
 
 
-def test_a_worker_shows_only_what_is_its_own(swarm: SwarmEngines) -> None:
-    left_by(swarm, "here", 1)
+def test_a_worker_shows_only_what_is_its_own(swarm: SwarmEngines, everywhere: None) -> None:
+    left_by(swarm, "here", 1, host="engine-2")
     try:
         with swarm.engine(2) as worker:
-            assert sweep.listed(worker) == ()
-            assert sweep.everything(worker) == ()
-        assert len(swarm.manager.owned_in_swarm(labels.RUN)) == 3
+            assert "here-net" in {item["Name"] for item in worker._client.networks()}
+            assert [item.kind for item in sweep.listed(worker)] == ["container"]
+            assert sweep.everything(worker) == ("run here is down; removed 1 container",)
+        assert [item.kind for item in swarm.manager.owned_in_swarm(labels.RUN)] == ["service", "secret", "network"]
     finally:
         sweep.everything(swarm.manager)

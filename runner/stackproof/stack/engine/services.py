@@ -99,7 +99,15 @@ class Services(Calls):
         while (left := self.tasks(str(found["ID"]))) and time.monotonic() < deadline and not self._away(left):
             check()
             time.sleep(_STEP)
+        # Engines remove the containers of tasks that their manager no longer knows; of those, this one can be asked.
+        while self._has_containers(str(found["ID"])) and time.monotonic() < deadline:
+            check()
+            time.sleep(_STEP)
         return left
+
+    def _has_containers(self, service: str) -> bool:
+        with self._told("listing the containers of a service"):
+            return bool(self._client.containers(all=True, filters={"label": f"com.docker.swarm.service.id={service}"}))
 
     def _away(self, tasks: Sequence[TaskFacts]) -> bool:
         """Whether all of them are on nodes that cannot be reached."""
