@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,9 @@ Pod = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def pod(tmp_path: Path) -> Pod:
-    """Start a pod's shell; its index, its name, and the command that it runs."""
+def pod(tmp_path: Path) -> Iterator[Pod]:
+    """Start a pod's shell; its index, its name, and the command that it runs. What is left of it ends with the test."""
+    started: list[subprocess.Popen[str]] = []
 
     def start(
         command: str, *, index: int = 0, name: str = "job-0-aaaaa", programs: Path | None = None
@@ -40,7 +42,7 @@ def pod(tmp_path: Path) -> Pod:
             "JOB_COMPLETION_INDEX": str(index),
             "POD_NAME": name,
         }
-        return subprocess.Popen(
+        process = subprocess.Popen(
             ["/bin/sh", "-c", SCRIPT.read_text(), "shard", "/bin/sh", "-c", command],
             cwd=project,
             env=environment,
@@ -49,8 +51,14 @@ def pod(tmp_path: Path) -> Pod:
             text=True,
             start_new_session=True,
         )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=20)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
