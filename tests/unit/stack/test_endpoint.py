@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -147,6 +148,20 @@ def test_an_engine_that_answers_nothing_has_a_deadline(monkeypatch: pytest.Monke
     monkeypatch.setattr(engine.connection, "_CONNECT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert "answered nothing in time" in refusal(f"tcp://127.0.0.1:{server.getsockname()[1]}").message
+
+
+def test_after_a_call_without_an_answer_nobody_waits_that_long_again(tmp_path: Path) -> None:
+    with engine_saying(tmp_path / "d.sock", {"Version": "28.0", "ApiVersion": "1.50"}):
+        found = engine.connect({"DOCKER_HOST": f"unix://{tmp_path / 'd.sock'}"})
+    (tmp_path / "d.sock").unlink()
+    with contextlib.closing(found), socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "d.sock"))
+        silent.listen()
+        found._client.close()
+        found._client.timeout = 1
+        with pytest.raises(DockerError, match="failed while listing images: it answered nothing in time"):
+            found.named()
+        assert found._client.timeout == engine.calls._AFTERWARDS
 
 
 def test_a_socket_without_permission_names_the_group() -> None:

@@ -15,6 +15,8 @@ from stackproof.stack.engine_words import UnreachableError, hint, reason_of, ref
 if TYPE_CHECKING:
     from docker import APIClient
 
+_AFTERWARDS = 8.0  # seconds for a call to an engine that has left one without an answer
+
 
 class Calls:
     """A connection to one engine, and how its failures are told: what every group of calls is built on."""
@@ -31,7 +33,11 @@ class Calls:
         return client_of(self.endpoint, dotted(self.facts.api), timeout)
 
     def _told(self, doing: str) -> contextlib.AbstractContextManager[None]:
-        return told(f"the Docker engine at {self.endpoint} failed while {doing}", self.endpoint, None)
+        return told(f"the Docker engine at {self.endpoint} failed while {doing}", self.endpoint, None, self._is_silent)
+
+    def _is_silent(self) -> None:
+        # Whoever has waited that long in vain ends now, and what has to be taken away are several calls more.
+        self._client.timeout = int(_AFTERWARDS)
 
     @staticmethod
     def _or_none(ask: Callable[[], Any]) -> Any:
@@ -44,8 +50,11 @@ class Calls:
 
 
 @contextlib.contextmanager
-def told(what: str, where: Endpoint, without: str | None) -> Iterator[None]:
-    """Turn whatever the SDK raises into one DockerError: what was done, what went wrong, what next."""
+def told(what: str, where: Endpoint, without: str | None, silent: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Turn whatever the SDK raises into one DockerError: what was done, what went wrong, what next.
+
+    silent: called where there was no answer in time.
+    """
     from docker.errors import APIError, DockerException  # noqa: PLC0415
     from requests.exceptions import RequestException, Timeout  # noqa: PLC0415
     from urllib3.exceptions import HTTPError  # noqa: PLC0415 - the SDK reads streams below requests
@@ -58,5 +67,8 @@ def told(what: str, where: Endpoint, without: str | None) -> Iterator[None]:
         reason = refused(str(error.explanation or error).strip())
         raise DockerError(f"{what}: {reason.text}", hint=hint(reason.remedy, without)) from error
     except (RequestException, HTTPError, DockerException, OSError) as error:
-        reason = reason_of(error, where, hangs=isinstance(error, Timeout))
+        hangs = isinstance(error, (Timeout, TimeoutError))
+        if hangs:
+            silent()
+        reason = reason_of(error, where, hangs=hangs)
         raise DockerError(f"{what}: {reason.text}", hint=hint(reason.remedy, without)) from error
