@@ -62,6 +62,8 @@ def gather(run_dirs: Sequence[Path]) -> Evidence:
     if len(folders) == 1:
         one = folders[0].evidence
         notes += [*lane_plans.notes([(folders[0].name, folders[0].path)]), *_clocks(took)]
+        if took.summed is not None and any(cell.shards is not None for cell in cells.values()):
+            notes.append(took.words())
         contradictions += one.contradictions
         return replace(one, cells=cells, times=took, notes=tuple(notes), contradictions=tuple(contradictions))
     checks: dict[str, Any] = {what: _one(what, folders, contradictions) for what in _ASKED}

@@ -12,6 +12,7 @@ from stackproof.evidence import junit, rescued, testlog
 from stackproof.evidence.junit_case import Case, Report
 from stackproof.evidence.junit_cases import both, identical
 from stackproof.evidence.outcomes import Counts, count
+from stackproof.evidence.testlog import TestLog
 
 
 class CasesOfFiles(Sequence[Case]):
@@ -37,7 +38,9 @@ class CasesOfFiles(Sequence[Case]):
     def reports(self) -> Iterator[Report]:
         """One after the other; of a session that was killed, what its log has."""
         for path in self.paths:
-            yield rescued.report_of(junit.read(path), testlog.read(path.with_name("tests.jsonl")))
+            report = junit.read(path)
+            log = TestLog() if report.cases else testlog.read(path.with_name("tests.jsonl"))
+            yield rescued.report_of(report, log)
 
     def folded(self, cases: Iterator[Case]) -> Iterator[Case]:
         """`cases` of all these reports, those that are there again as one, at the end."""

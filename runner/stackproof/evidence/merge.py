@@ -112,8 +112,9 @@ def _whole(report: Report) -> Iterator[Case]:
 
 def _files(report: Report) -> dict[str, str]:
     """Files by class name, as the session beside the report has collected them; empty where none has told."""
-    lines = jsonfile.lines(report.path.with_name("tests.jsonl"))
-    # Each worker begins with what it has collected; all else is passed over.
+    blocks = jsonfile.blocks(report.path.with_name("tests.jsonl"))
+    # Each worker begins with what it has collected; all else is passed over, and not parsed.
+    lines = (jsonfile.parsed(line) for block in blocks for line in block.split("\n") if '"collected"' in line)
     said = (line for line in lines if line and line.get("event") == "collected")
     return nodeids.files(nodeid for line in said for nodeid in jsonfile.strings(line, "nodeids"))
 

@@ -81,14 +81,16 @@ class Putting:
         places = f"in {first.origin} and in {again.origin}"
         counts = "counts once" if ended else f"did not end in {again.origin}, where only what failed counts"
         self._notes.append(f"{first.name} ran {places}, and {counts}")
-        self._notes += _some(
-            f"{each.test} {_did(each.first)} in {first.origin} and {_did(each.again)} in {again.origin}: "
+        told = {
+            each.test: f"{each.test} {_did(each.first)} in {first.origin} and {_did(each.again)} in {again.origin}: "
             "it is flaky, and the worse counts"
             for each in found.wavered
-        )
+        }
+        failed = [each.test for each in found.wavered if each.first.bad or each.again.bad]
+        self._notes += _some(text for test, text in told.items() if test not in failed)
         if cell.error is not None and cell.error.exit_code in _FAILED:
             self._errors.append((first.name, cell.error))
-        doubts = [*_other_tests(first, again, own, cell, found, ended=ended)]
+        doubts = [*_some(told[test] for test in failed), *_other_tests(first, again, own, cell, found, ended=ended)]
         self._doubt(again, doubts, bad=any(each.again.bad for each in found.wavered))
 
     def _doubt(self, about: Delivery, doubts: Iterable[str], *, bad: bool) -> None:

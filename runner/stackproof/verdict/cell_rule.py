@@ -257,9 +257,8 @@ def _others(
 ) -> Iterator[Finding]:
     lost = sorted(expectation.nodeids - collected)
     if lost and shards is not None and not shards.complete:
-        yield not_proven(
-            f"{len(lost)} expected tests are in none of the shards that are there: {sessions.listed(lost)}"
-        )
+        tests = "1 expected test is" if len(lost) == 1 else f"{len(lost)} expected tests are"
+        yield not_proven(f"{tests} in none of the shards that are there: {sessions.listed(lost)}")
     else:
         yield from (failed(f"{missing} is expected and was not collected") for missing in lost)
     for unexpected in sorted(collected - expectation.nodeids):

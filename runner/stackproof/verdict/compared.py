@@ -28,8 +28,9 @@ _SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Results:
-    """What a later run is compared with. tests: by cell and name. state, rules: of the verdict and of each of its rules
-    by title; none where nobody weighed the run. drift: of live smokes, by setup, as far as it is known.
+    """What a later run is compared with. tests: by cell and name. partly: cells of which shards are missing. state,
+    rules: of the verdict and of each of its rules by title; none where nobody weighed the run. drift: of live smokes,
+    by setup, as far as it is known.
     """
 
     run_id: str | None = None
@@ -38,12 +39,13 @@ class Results:
     rules: Mapping[str, str] = field(default_factory=dict)
     drift: Mapping[str, DriftCounts] = field(default_factory=dict)
     tests: Mapping[str, Mapping[str, Outcome]] = field(default_factory=dict)
+    partly: frozenset[str] = frozenset()
     benchmark: BenchmarkFacts | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Compared:
-    """The changes, each test as `name in cell`. cells: those that only one of the two runs has, and nothing more.
+    """The changes, each test as `name in cell`. cells: those that only one of the two runs has, or has whole.
 
     verdict, rules: what is in another state, and the rules that only one of the two verdicts has, as sentences. drift:
     of live smokes, where it is another one.
@@ -88,6 +90,9 @@ def results_of(evidence: Evidence, verdict: Verdict | None = None) -> Results:
         tests={
             name: {fact.name: fact.outcome for fact in tests_of(cell).facts} for name, cell in evidence.cells.items()
         },
+        partly=frozenset(
+            name for name, cell in evidence.cells.items() if cell.shards is not None and not cell.shards.complete
+        ),
         benchmark=evidence.benchmark,
     )
 
@@ -183,7 +188,8 @@ def compare(now: Results, then: Results) -> Compared:
     changes: dict[str, list[str]] = {name: [] for name in ("failing", "fixed", "skipped", "removed", "added")}
     for cell in sorted(now.tests.keys() & then.tests.keys()):
         for what, name in _changes(now.tests[cell], then.tests[cell]):
-            changes[what].append(f"{name} in {cell}")
+            if what != "removed" or cell not in now.partly:  # a test of a shard that is missing is not gone
+                changes[what].append(f"{name} in {cell}")
     measured = None
     if now.benchmark is not None and then.benchmark is not None:
         measured = benchmark_changes.compare(now.benchmark, then.benchmark)
@@ -199,6 +205,7 @@ def compare(now: Results, then: Results) -> Compared:
         added=tuple(changes["added"]),
         cells=(
             *(f"{cell} is new" for cell in sorted(now.tests.keys() - then.tests.keys())),
+            *(f"{cell} is there in part now" for cell in sorted(now.partly & then.tests.keys())),
             *(f"{cell} did not run now" for cell in sorted(then.tests.keys() - now.tests.keys())),
         ),
         drift=tuple(_drifts(now.drift, then.drift)),

@@ -36,7 +36,7 @@ def _head(verdict: Verdict, of: str) -> list[str]:
         "",
         f"{about} {tally(verdict)}",
         "",
-        *([f"It took {took}.", ""] if (took := verdict.times.words()) else []),
+        *([f"It took {took}.", ""] if verdict.times.clocks > 1 and (took := verdict.times.words()) else []),
         "| | rule | found |",
         "|---|---|---|",
         *(f"| {mark(rule)} | {cell(rule.title)} | {cell(rule.summary)} |" for rule in verdict.shown),

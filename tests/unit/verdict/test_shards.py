@@ -86,7 +86,11 @@ def test_shards_within_one_run_do_too(project: Project) -> None:
     run.cell("server:reference")
     run.checks()
     run.finish()
-    assert weigh(project, run.folder).state is State.PASS
+    verdict = weigh(project, run.folder)
+    assert verdict.state is State.PASS
+    (said,) = found(verdict, "evidence")
+    assert said.startswith("at least 161 s (the longest on one clock)")
+    assert said.endswith(", 644 s of cells in all")
 
 
 def test_a_missing_shard_is_named_with_what_runs_it_again(project: Project, three: list[Path], beside: Path) -> None:
@@ -339,3 +343,14 @@ def test_compared_with_last_time_a_sharded_cell_is_the_same_cell(
     command = ["verdict", *names, "--compared-with", run.run_id]
     assert main(command, environ={}, project=project.folder) == 0
     assert "no test or benchmark changed" in capsys.readouterr().out
+
+
+def test_tests_of_a_missing_shard_are_not_called_removed(
+    project: Project, three: list[Path], beside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = project.good_run()
+    command = ["verdict", str(three[0]), str(beside), "--compared-with", run.run_id]
+    assert main(command, environ={}, project=project.folder) == 7
+    shown = capsys.readouterr().out
+    assert f"{LIBRARY} is there in part now" in shown
+    assert "removed" not in shown

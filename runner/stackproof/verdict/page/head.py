@@ -33,7 +33,7 @@ def of(verdict: Verdict) -> dict[str, Any]:
         "as_of": verdict.as_of,
         "when": moment(verdict.started),
         "took": ("at least " if verdict.times.clocks > 1 else "") + lasting(verdict.started, verdict.stopped),
-        "times": verdict.times.words(),
+        "times": verdict.times.words() if verdict.times.clocks > 1 else "",
         "exit_code": int(verdict.exit_code),
     }
 
