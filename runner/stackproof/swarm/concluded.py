@@ -138,7 +138,8 @@ def _where(shards: Sequence[CellOutcome], ended: Ended) -> str:
     hosts = {each.host for each in tries if each.over is not None and each.host}
     failed = sum(bool(each.dead) for each in tries)
     again = f"; {counted(failed, 'attempt')} failed" if failed else ""
-    return f"shards: {len(ids)} of {len(shards)} delivered, by {counted(len(hosts), 'node')}{again}"
+    by = f", by {counted(len(hosts), 'node')}" if hosts else ""
+    return f"shards: {len(ids)} of {len(shards)} delivered{by}{again}"
 
 
 def _reasons(shards: Sequence[CellOutcome]) -> Iterator[str]:

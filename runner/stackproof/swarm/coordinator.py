@@ -99,7 +99,10 @@ def _through(engine: Engine, plan: Plan, around: Surroundings, found: Sequence[P
             ground=where,
             depot=depot,
             shown=Shown(around.console, live=around.live, line=say),
-            limits=Limits(whole=plan.options.suite_timeout + _MARGIN + (plan.options.start_timeout or 0.0)),
+            limits=Limits(
+                start=Limits().start + (plan.options.start_timeout or 0.0),
+                whole=plan.options.suite_timeout + _MARGIN + (plan.options.start_timeout or 0.0),
+            ),
             pieces=found,
             cells=plan.run_dir / "cells",
             taken=lambda piece: source.complete(plan.run_dir / "cells" / piece.cell.id, piece.cell.setup.name),
