@@ -41,12 +41,18 @@ def _tell(planned: Plan, outcome: RunOutcome, environ: Mapping[str, str], *, not
     cells: list[CellOutcome] = list(outcome.cells)
     table = [(each.cell.title, _word(each.exit_code), redact.conceal(each.summary, secrets)) for each in cells]
     again = [redact.conceal(each.again, secrets) for each in cells if each.exit_code is not ExitCode.PASS]
-    about = f"Run `{outcome.run_id}`, {len(cells)} of {counted(len(planned.cells), 'cell')}."
+    about = f"Run `{outcome.run_id}`, {len(cells)} of {_all(planned)}."
     page = noted.page(f"Run: {_word(outcome.exit_code)}", about, table, bad, again)
     summary.append(environ, lambda room: summary.fitted(page, room))
     if notes:
         for note in github.chosen(bad, (), _others(cells, bad, secrets), title="Run", where="the run folder"):
             guard.command(note.command())
+
+
+def _all(planned: Plan) -> str:
+    if planned.options.shards is None:
+        return counted(len(planned.cells), "cell")
+    return counted(len(planned.cells) * planned.options.shards, "shard")
 
 
 def _others(cells: list[CellOutcome], bad: tuple[Failure, ...], secrets: Mapping[str, str]) -> list[Annotation]:
