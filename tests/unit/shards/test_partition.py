@@ -17,7 +17,11 @@ from hypothesis import strategies as st
 from stackproof.shards.partition import Partition, divide
 
 IDS = st.text(max_size=12) | st.text(alphabet="ab:[]/\x00\n\ud800é", max_size=4)
-TIMES = st.floats() | st.sampled_from([0.0, -0.0, -1.0, 1e308, math.nan, math.inf, -math.inf, 5e-324])
+TIMES = (
+    st.floats(0.0, 100.0)
+    | st.floats()
+    | st.sampled_from([0.0, -0.0, -1.0, 1e308, math.nan, math.inf, -math.inf, 5e-324])
+)
 LISTS = st.lists(IDS, max_size=40)
 TOTALS = st.integers(1, 12) | st.integers(1, 400)
 
@@ -130,6 +134,16 @@ def test_a_part_keeps_the_order_in_which_the_tests_were_given() -> None:
     tests = [f"test_{number}" for number in (5, 3, 9, 1, 7, 2)]
     found = divide(tests, 2, seconds=dict.fromkeys(tests, 1.0))
     assert all(found.of(index) == sorted(found.of(index), key=tests.index) for index in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("known", "middle"), [((), 1.0), ((4.0,), 4.0), ((1.0, 4.0), 2.5), ((1.0, 2.0, 30.0), 2.0), ((math.nan, -3.0), 1.0)]
+)
+def test_an_unknown_test_counts_as_the_median_of_the_known_ones(known: tuple[float, ...], middle: float) -> None:
+    times = {f"test_{number}": value for number, value in enumerate(known)}
+    usable = [value for value in known if value >= 0]
+    found = divide([*times, "new"], 1, seconds={**times, "elsewhere": 500.0})
+    assert found.estimated == (sum(usable) + middle * (len(known) - len(usable) + 1),)
 
 
 def test_a_group_and_a_test_of_the_same_name_are_two_things() -> None:
