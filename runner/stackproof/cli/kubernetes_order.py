@@ -105,9 +105,7 @@ def of_run(asked: Asked, plan: Plan) -> JobOrder:
         command=("run", *_words(options), *(("--", *options.pytest_args) if options.pytest_args else ())),
         sealed=sealed,
         wanted={name: name in required for name in known},
-        environment={
-            name: value for name, _, value in (pair.partition("=") for pair in options.env) if name not in hidden
-        },
+        environment={name: value for name, _, value in (pair.partition("=") for pair in options.env)},
         minutes=None,
         needs=(),
     )
