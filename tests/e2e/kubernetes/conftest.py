@@ -215,7 +215,7 @@ def expanded(text: str) -> str:
     return text.replace("$$", "$")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The project, recorded, committed, and built into an image that is gone afterwards."""
     if shutil.which("docker") is None:
