@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stackproof import secret_values
 from stackproof.errors import DockerError, ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Outcome
+from stackproof.live import scrub
 from stackproof.plaintext import counted
 from stackproof.plan import Cell, Plan, again
 from stackproof.run.cell_run import CellOutcome
@@ -45,6 +47,9 @@ def outcomes(
 ) -> tuple[CellOutcome, ...]:
     """Show what came of every cell, write `swarm.json`, and say what came of every shard."""
     jsonfile.write(plan.run_dir / NAME, _facts(pieces, ended))
+    if any(secret_values.may_be_told(cell.inference_mode) for cell in plan.cells):
+        # The tasks have done so with what they delivered, and not with the log of one that failed.
+        scrub.folder(plan.run_dir, secret_values.of_cells(plan.cells, environ, plan.options.env))
     found: list[CellOutcome] = []
     for cell in plan.cells:
         own = [piece for piece in pieces if piece.cell.whole_id == cell.id]
