@@ -93,13 +93,13 @@ def down(around: Surroundings, run: str | None, everything: bool, images: bool) 
 @click.option("--follow", "-f", is_flag=True, help="Go on printing until it has ended.")
 @click.pass_obj
 def logs(around: Surroundings, name: str, follow: bool) -> int:
-    """Print what the containers of a run have written; NAME is that of one, or the id of the run."""
+    """Print what the containers, and tasks on a swarm, of a run have written; NAME is that of one, or the run's id."""
     with contextlib.closing(engine.connect(around.environ)) as found:
-        items = [item for item in sweep.listed(found) if item.kind == "container"]
+        items = [item for item in sweep.listed(found) if item.kind in ("container", "service")]
         chosen = [item for item in items if name in (item.name, item.labels[labels.RUN])]
         if not chosen:
             there = ", ".join(item.name for item in items) or "none"
-            raise UsageError(f"there is no container of ours called {name!r}", hint=f"containers: {there}")
+            raise UsageError(f"there is nothing of ours called {name!r} that writes", hint=f"what does: {there}")
         # Several are followed at once; each has the whole line that it wrote.
         threads = [Thread(target=_print, args=(found, item, follow), daemon=True) for item in chosen]
         for thread in threads:
@@ -113,7 +113,8 @@ def logs(around: Surroundings, name: str, follow: bool) -> int:
 
 def _print(found: engine.Engine, item: Owned, follow: bool) -> None:
     rest = b""
-    for piece in found.logs(item.id, follow=follow):
+    written = found.service_logs if item.kind == "service" else found.logs
+    for piece in written(item.id, follow=follow):
         whole, end, rest = (rest + piece).rpartition(b"\n")
         sys.stdout.buffer.write(whole + end)
         sys.stdout.buffer.flush()

@@ -19,7 +19,7 @@ def left_by(swarm: SwarmEngines, run_id: str, pid: int, *, host: str = "engine-1
     engine, marks = swarm.manager, labels.of(run_id, "toy", labels.owner(pid))
     image = engine.image(swarm.base)
     assert image is not None
-    command = ("python3", "-c", "import time; time.sleep(600)")
+    command = ("python3", "-c", "import os, time; print(os.environ.get('WHO', 'depot'), flush=True); time.sleep(600)")
     network = engine.create_overlay(f"{run_id}-net", labels=marks, internal=True)
     secret = engine.create_secret(f"{run_id}-secret", b"of nobody else", labels=marks)
     job = engine.create_job(
@@ -30,6 +30,7 @@ def left_by(swarm: SwarmEngines, run_id: str, pid: int, *, host: str = "engine-1
             command=command,
             entrypoint=(),
             labels=marks,
+            environment={"WHO": "task"},
             networks=(network,),
             secrets=(SecretUse(id=secret, name=f"{run_id}-secret", target="key"),),
             constraints=(f"node.hostname=={host}",),
@@ -60,6 +61,7 @@ def test_only_what_killed_runs_left_goes(swarm: SwarmEngines) -> None:
             assert (swept.returncode, swept.stderr) == (0, "")
             assert swept.stdout == "run dead was killed; removed 1 service, 1 container, 1 secret and 1 network\n"
             assert [item.labels[labels.RUN] for item in sweep.listed(swarm.manager)] == ["live"] * 4
+            assert sorted(run([*STACK, "logs", "live"], swarm.environ()).stdout.split()) == ["depot", "task"]
             everything = run([*STACK, "down", "--all"], swarm.environ())
             assert everything.stdout == "run live is down; removed 1 service, 1 container, 1 secret and 1 network\n"
         finally:
