@@ -8,13 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
+from stackproof.evidence import read, times
 from stackproof.evidence.read import CellFacts, Evidence
+from stackproof.evidence.times import Span
 from stackproof.lanes.records import Lane
 from stackproof.shards.records import Shard
 from stackproof.verdict.current import Current
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.records import Rule
+
+_CELL = "cell:"
+
+
+def of_run(run_dir: Path) -> Evidence:
+    """The evidence of a job as its folders are: a part of a cell has one of its own, the others are not waited for."""
+    found = read.read(run_dir)
+    # All of it ran here, so that one clock saw it.
+    spans = (Span(clock="", name=cell.id, started=cell.started, stopped=cell.stopped) for cell in found.cells.values())
+    return replace(found, times=times.of(spans))
 
 
 def folder(cell: str, parts: Mapping[str, Shard]) -> str:
@@ -59,11 +72,13 @@ def narrowed(current: Current, evidence: Evidence, parts: Mapping[str, Shard]) -
 
 
 def placed(rule: Rule, parts: Mapping[str, Shard]) -> Rule:
-    """The rule with the evidence where it lies."""
+    """The rule with the evidence where it lies, and which part of a cell it is about."""
     if not parts:
         return rule
     cells = {f"cells/{cell}/": f"cells/{folder(cell, parts)}/" for cell in parts}
-    return replace(rule, evidence=tuple(_moved(path, cells) for path in rule.evidence))
+    part = parts.get(rule.id.removeprefix(_CELL)) if rule.id.startswith(_CELL) else None
+    title = rule.title if part is None else f"{rule.title} · shard {part}"
+    return replace(rule, title=title, evidence=tuple(_moved(path, cells) for path in rule.evidence))
 
 
 def _moved(path: str, folders: Mapping[str, str]) -> str:

@@ -15,7 +15,6 @@ from rich.console import Console
 from stackproof import console, parts
 from stackproof.ci import guard, log
 from stackproof.errors import ExitCode
-from stackproof.evidence import read
 from stackproof.evidence.gather import gather
 from stackproof.evidence.read import Evidence
 from stackproof.lanes import in_parts, judged, told
@@ -129,8 +128,7 @@ def _parts(asked: Asked) -> int:
         if not steps.names:
             say("all of the lane is in the other shards: nothing is left for this one")
         ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps, log=folds))
-        # Of a shard as its folders are: a part of a cell has one of its own, and nobody here waits for the others.
-        found = gather([whole.run_dir]) if share is None else read.read(whole.run_dir)
+        found = gather([whole.run_dir]) if share is None else in_parts.of_run(whole.run_dir)
         weighed = in_parts.without(lane, in_parts.empty(found, asked.parts))
         verdict = _verdict(asked, rules, weighed, found)
         beside = [ran.codes.get(name, ExitCode.NOTHING_RAN) for name in _not_judged(weighed, asked.parts)]

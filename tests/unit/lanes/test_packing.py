@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stackproof.lanes import packing
 from stackproof.lanes.packing import Load, Packed, bound, pack, took, undivided
 
 
@@ -131,3 +132,17 @@ def test_many_jobs_are_planned_at_once() -> None:
     packed = pack(loads, 4096)
     assert len(packed.jobs) == 4096
     assert packed.makespan < 1.2 * packed.bound
+
+
+def test_a_cell_whose_tests_cannot_be_parted_stays_whole_in_spite_of_its_length() -> None:
+    # As where all of them share a fixture, which is found out only where they are collected.
+    stuck = Load(
+        name="stuck", start=0, tests=800_000, longest=1, most=800, parts=lambda number: (800_000, *[0] * (number - 1))
+    )
+    assert shape(pack([stuck], 8)) == [["stuck 1/1"], [], [], [], [], [], [], []]
+
+
+def test_a_part_goes_to_a_job_without_another_one_also_where_that_has_more_to_do() -> None:
+    loads = [undivided("long", tests=100), load("cut", 1, [10, 10])]
+    packed = packing._packed(loads, (1, 2), 2, 0)
+    assert shape(packed) == [["long 1/1", "cut 2/2"], ["cut 1/2"]]
