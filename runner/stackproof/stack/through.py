@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from stackproof.stack.through_inside import ASKED, BROKEN, OPEN, PIECE
 
 _WITHIN = 20.0  # seconds for the first word of the program inside
 _ENDING = 10.0
+_ASKS = 10.0
+_SILENT = 45.0
 _SIZE = 65536
 _FULL = 1 << 20  # bytes that wait to be sent before nobody is asked for more
 _HEARD = 2000  # characters of what it complained of
@@ -89,6 +92,7 @@ class _Way:
         self._complained = b""
         self._open: dict[int, _Open] = {}
         self._last = ASKED
+        self._heard_at = time.monotonic()
 
     def why(self) -> str:
         """Why nothing comes any more."""
@@ -109,7 +113,7 @@ class _Way:
             self.port = int(server.sockets[0].getsockname()[1])
         self.there.set()
         if server is not None:
-            await self.ended.wait()
+            await self._watch()
             server.close()
         self._loop.remove_reader(self._raw.fileno())
         self._loop.remove_writer(self._raw.fileno())
@@ -119,6 +123,14 @@ class _Way:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        """Until `ended`, or nobody answers there any more: whoever waits for an answer is not left waiting."""
+        self._heard_at = time.monotonic()
+        while not self.ended.is_set() and time.monotonic() - self._heard_at < _SILENT:
+            self._send(ASKED, 0)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), _ASKS)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._last += 1
@@ -180,6 +192,7 @@ class _Way:
             if not data:
                 self.ended.set()
                 return
+            self._heard_at = time.monotonic()
             self._frames += data
             self._unframe()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -129,6 +131,22 @@ def test_when_the_way_breaks_its_connections_do(engine: Any, echo: str) -> None:
                 assert one.recv(10) == b""
         with pytest.raises(OSError, match=r"refused|reset"):
             asked(place, b"hello")
+
+
+def test_when_nothing_answers_there_any_more_nobody_is_left_waiting(
+    engine: Any, echo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(through, "_ASKS", 0.1)
+    monkeypatch.setattr(through, "_SILENT", 1.0)
+    with through.leading(engine, "container", sys.executable, echo) as place:
+        host, _, port = place.rpartition(":")
+        time.sleep(1.5)  # it is asked, and answers
+        with socket.create_connection((host, int(port)), timeout=20) as one:
+            engine.process.send_signal(signal.SIGSTOP)
+            one.sendall(b"hello")
+            with contextlib.suppress(ConnectionError):
+                assert one.recv(10) == b""
+        engine.process.send_signal(signal.SIGCONT)
 
 
 def test_a_container_without_python_is_one_sentence(engine: Any) -> None:

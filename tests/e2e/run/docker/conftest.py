@@ -69,8 +69,8 @@ docker: {{dockerfile: Dockerfile, context: [server.py]}}
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    with (Path(tempfile.gettempdir()) / f"stackproof-docker-tests-{os.getuid()}.lock").open("w") as file:
+def _alone(what: str = "docker") -> Iterator[None]:
+    with (Path(tempfile.gettempdir()) / f"stackproof-{what}-tests-{os.getuid()}.lock").open("w") as file:
         deadline = time.monotonic() + _TURN
         while True:
             try:
@@ -232,7 +232,8 @@ def another_machine(engine: Engine, tmp_path_factory: pytest.TempPathFactory) ->
     missing = [name for name in ("docker", "dockerd", "ip", "openssl") if shutil.which(name) is None]
     if missing or os.getuid() != 0:
         pytest.skip(f"needs docker twice: {', '.join(missing) or 'root'} is missing for another engine")
-    with elsewhere.started(tmp_path_factory.mktemp("elsewhere"), [os.environ[BASE]]) as found:
+    # It has an address of its own, so there is one at a time; it waits before any test has its turn.
+    with _alone("elsewhere"), elsewhere.started(tmp_path_factory.mktemp("elsewhere"), [os.environ[BASE]]) as found:
         yield found
 
 
