@@ -17,6 +17,7 @@ from types import MappingProxyType
 from stackproof.shards import placing, weighing
 
 _NO_GROUPS: Mapping[str, str] = MappingProxyType({})
+MOST = 1_000_000  # parts; an empty one costs memory too, and nobody has as many machines
 _BATCH = 4096
 
 
@@ -49,12 +50,12 @@ def divide(
 
     seconds: of earlier runs; a time that is missing, negative or not a number counts as unknown, and an unknown test
     as the median of the known ones (1 s where nothing is known). groups: test to name; what has the same name stays in
-    one part. A test that is given twice goes to one part and counts once. ValueError unless total is at least 1.
+    one part. A test that is given twice goes to one part and counts once. ValueError unless total is from 1 to `MOST`.
 
-    What has times is placed longest first, each time into the part with the least so far; what has none fills up the
+    What has times is placed longest first, each into the part with the least so far; what has none fills up the
     rest (`placing`). So a test without a time that is added moves no test that has one, and few of the others.
     """
-    if total < 1:
+    if not 1 <= total <= MOST:
         raise ValueError(f"tests cannot be divided into {total} parts")
     names = sorted(set(tests))
     items = weighing.weigh(names, seconds, groups)

@@ -112,8 +112,8 @@ def test_a_digest_says_which_test_is_in_which_of_how_many_parts(
     assert one.digest == sha256(text).hexdigest()
 
 
-@pytest.mark.parametrize("total", [0, -1])
-def test_there_is_at_least_one_part(total: int) -> None:
+@pytest.mark.parametrize("total", [0, -1, 1_000_001])
+def test_there_is_at_least_one_part_and_not_more_than_memory_holds(total: int) -> None:
     with pytest.raises(ValueError, match=f"into {total} parts"):
         divide(["a"], total, seconds={})
 
