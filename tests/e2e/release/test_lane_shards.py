@@ -98,7 +98,12 @@ def test_a_shard_runs_its_pieces_and_says_by_which_plan(runs: tuple[Path, Path])
         told(folder / "cells" / f"{LIBRARY}.{index}of2", "shard.json")["own"] for index, folder in enumerate(runs, 1)
     ]
     assert own == [2, 1]
-    assert [told(folder, "lane.json")["shard"] for folder in runs] == [plan["shard"] for plan in plans]
+    lanes = [told(folder, "lane.json") for folder in runs]
+    assert [lane["shard"] for lane in lanes] == [plan["shard"] for plan in plans]
+    (rule,) = (each for each in lanes[0]["part"]["rules"] if each["id"] == f"cell:{LIBRARY}")
+    assert rule["title"] == "desk × local × library:desk · shard 1/2"
+    assert f"cells/{LIBRARY}.1of2/result.json" in rule["evidence"]
+    assert lanes[0]["part"]["started"] is not None
 
 
 def test_without_one_of_them_what_is_missing_is_named(shared: Release, runs: tuple[Path, Path]) -> None:
