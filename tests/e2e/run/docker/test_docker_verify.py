@@ -9,14 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.e2e.run.docker.test_docker_far_recordings import (
-    FAILS,
-    TESTS,
-    far,
-    outcomes,
-    provider,
-    toy,
-)
+from tests.e2e.run.docker.asking import TESTS, outcomes
+from tests.e2e.run.docker.test_docker_far_recordings import FAILS, far, provider, toy
 
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
