@@ -201,7 +201,8 @@ def test_a_shard_whose_node_is_down_runs_again_on_another_one(seen: Callable[[in
     found = seen(2, Played(nodes_=nodes("a", "b"), script=cast("Any", script)))
     assert found.played.jobs["job-2"] == (Start(piece=0, number=2, avoid=frozenset({"a"})),)
     assert found.watch.pieces[0].by == 2
-    assert "✗ base 1/2, attempt 1: its node host-a is down" in found.lines
+    assert found.lines.count("✗ base 1/2, attempt 1: its node host-a is down") == 1
+    assert "base 1/2 is started again, attempt 2" in found.lines
 
 
 def test_who_delivers_after_somebody_else_has_is_noted_and_not_taken(seen: Callable[[int, Played], Seen]) -> None:
@@ -289,12 +290,23 @@ def test_signs_of_life_of_an_attempt_that_was_given_up_change_nothing(seen: Call
             2: lambda played: played.sign(0, total=10, done=9),
             65: lambda played: played.sign(0, 2, total=10, done=1),
             66: lambda played: played.sign(0, 1, total=10, done=10),
-            70: lambda played: played.sign(0, 2, total=-1, done="x", failed=None),
             72: lambda played: played.deliver(0, 2),
         },
     )
     found = seen(1, played)
-    assert (found.watch.pieces[0].total, found.watch.pieces[0].done) == (0, 0)
+    assert (found.watch.pieces[0].total, found.watch.pieces[0].done) == (10, 1)
+
+
+def test_a_sign_of_life_that_makes_no_sense_counts_as_nothing(seen: Callable[[int, Played], Seen]) -> None:
+    played = Played(
+        nodes_=nodes("a"),
+        script={
+            2: lambda played: played.sign(0, total=-1, done="x", failed=None),
+            4: lambda played: played.deliver(0),
+        },
+    )
+    found = seen(1, played)
+    assert (found.watch.pieces[0].total, found.watch.pieces[0].done, found.watch.pieces[0].failed) == (0, 0, 0)
 
 
 def test_what_the_depot_says_of_nobody_is_not_heard(seen: Callable[[int, Played], Seen]) -> None:
