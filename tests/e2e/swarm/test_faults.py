@@ -60,7 +60,7 @@ def meanwhile(swarmed: SwarmProject, process: subprocess.Popen[str], number: int
     """Let something happen once tests run on an engine; what the run says, to its end."""
     try:
         begun = f"tests on engine-{number}"
-        wait_for(begun, lambda: _has_begun(swarmed, number) or process.poll() is not None, timeout=150)
+        wait_for(begun, lambda: _has_begun(swarmed, number) or process.poll() is not None, timeout=240)
         if process.poll() is None:
             happens()
     except BaseException:

@@ -50,13 +50,19 @@ def _processes() -> list[str]:
         if folder.name.isdigit():
             try:
                 name = (folder / "comm").read_text()
-                # An engine that tests have started for themselves has a world of processes of its own.
-                elsewhere = (folder / "ns" / "pid").readlink() != Path("/proc/self/ns/pid").readlink()
             except OSError:
                 continue
-            if name.startswith(_PROGRAMS) and not elsewhere:
+            if name.startswith(_PROGRAMS) and not _is_elsewhere(folder):
                 found.append(f"{folder.name} {name.strip()}")
     return found
+
+
+def _is_elsewhere(process: Path) -> bool:
+    """Whether it belongs to an engine that tests have started for themselves, in a world of processes of its own."""
+    try:
+        return (process / "ns" / "pid").readlink() != Path("/proc/self/ns/pid").readlink()
+    except OSError:
+        return False
 
 
 def _target(link: Path) -> str:
