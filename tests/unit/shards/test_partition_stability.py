@@ -59,6 +59,12 @@ def test_a_test_with_a_time_that_goes_moves_none_that_takes_longer(
         assert len(moved) <= 2 * (total - 1)
 
 
+def test_among_groups_of_equal_times_the_name_decides_not_the_tests() -> None:
+    times, groups = {"b": 1.0, "c": 1.0}, {"a": "second", "b": "first", "c": "second"}
+    before = divide(["b", "c"], 2, seconds=times, groups=groups)
+    assert not _moved(before, divide(["a", "b", "c"], 2, seconds=times, groups=groups))
+
+
 def test_few_move_in_a_large_suite() -> None:
     tests = [f"tests/test_{number % 97}.py::test_{number}" for number in range(10_000)]
     chance = random.Random(5)  # noqa: S311
