@@ -152,15 +152,19 @@ def weigh(folders: Sequence[Path]) -> Verdict:
     return decide(Policy(cells=(WANTED,)), gather(folders), now)
 
 
-def told(verdict: Verdict) -> dict[str, tuple[State, frozenset[str]]]:
-    """Of each rule its state, and what it found that counts, whichever shard it was found in."""
+def told(verdict: Verdict) -> dict[str, tuple[State, frozenset[tuple[str, ...]]]]:
+    """Of each rule its state, and what it found that counts, whichever shard it was found in.
+
+    As words without their order: where a sentence lists tests, shards come one after the other.
+    """
     return {
-        rule.id: (
-            rule.state,
-            frozenset(_SHARD.sub("", each.text) for each in rule.findings if each.state is not State.PASS),
-        )
+        rule.id: (rule.state, frozenset(words(each.text) for each in rule.findings if each.state is not State.PASS))
         for rule in verdict.rules
     }
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(sorted(_SHARD.sub("", text).replace(",", " ").split()))
 
 
 def cell_state(verdict: Verdict) -> State:
