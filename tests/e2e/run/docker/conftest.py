@@ -227,13 +227,18 @@ def far(project: Project, engine: Engine) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def another_machine(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+def another_machine(engine: Engine) -> Iterator[Elsewhere]:
     """An engine that shares nothing with this machine, with the base image; one for all tests that want it."""
     missing = [name for name in ("docker", "dockerd", "ip", "openssl") if shutil.which(name) is None]
     if missing or os.getuid() != 0:
         pytest.skip(f"needs docker twice: {', '.join(missing) or 'root'} is missing for another engine")
     # It has an address of its own, so there is one at a time; it waits before any test has its turn.
-    with _alone("elsewhere"), elsewhere.started(tmp_path_factory.mktemp("elsewhere"), [os.environ[BASE]]) as found:
+    # Its folder is none of pytest's own, of which only the newest stay while several of it run.
+    with (
+        _alone("elsewhere"),
+        tempfile.TemporaryDirectory(prefix="sp-elsewhere-") as folder,
+        elsewhere.started(Path(folder), [os.environ[BASE]]) as found,
+    ):
         yield found
 
 

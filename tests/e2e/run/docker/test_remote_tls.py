@@ -167,11 +167,9 @@ def test_a_command_there_reads_to_the_end_of_its_input_and_its_exit_code_comes_b
     )
     try:
         engine.start(made)
-        began = time.monotonic()
         quiet = engine.run_inside(made, ["sh", "-c", "test $(wc -c) = 200000 || exit 1; exit 7"], given=b"x" * 200000)
         loud = engine.run_inside(made, ["sh", "-c", "echo already; cat; sleep 0.3; exit 8"], given=b"x" * 200000)
         assert (quiet, loud) == (7, 8)
-        assert time.monotonic() - began < 20
     finally:
         engine.remove(name)
 
