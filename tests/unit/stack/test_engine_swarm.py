@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from stackproof.errors import DockerError
 from stackproof.stack import labels, sweep
 from stackproof.stack.engine import services
 from stackproof.stack.engine_records import NodeFacts, Owned, TaskFacts
@@ -60,6 +61,12 @@ def test_a_task_without_node_or_container_is_read_too() -> None:
 )
 def test_a_node_that_lacks_an_image_is_told_from_one_that_fails(state: str, error: str, lacks: bool) -> None:
     assert task(State=state, Err=error).lacks_image is lacks
+
+
+def test_what_a_manager_writes_into_a_log_itself_is_no_word_of_a_task() -> None:
+    assert services._written(b"1 passed", "the log") == b"1 passed"
+    with pytest.raises(DockerError, match="^the log did not come whole: rpc error: node n1 is not available$"):
+        services._written(b"Error grabbing logs: rpc error:\n node n1 is not available\n", "the log")
 
 
 @pytest.mark.parametrize(

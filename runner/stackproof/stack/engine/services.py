@@ -21,6 +21,7 @@ from stackproof.stack.engine_records import JobSpec, SecretUse, TaskFacts
 _STEP = 0.1  # seconds between two looks
 _ENDS = 30.0  # seconds that the tasks of a removed service have to be gone in
 _SILENT = 5.0  # seconds that nodes may not answer with what is there already
+_NO_LOG = b"Error grabbing logs: "
 _NANO = 1_000_000_000
 
 
@@ -143,7 +144,15 @@ class Services(Calls):
         with self._told(f"reading {what}"):
             for piece in heard(self._another(CALL), read, waiting):
                 silent = time.monotonic() + _SILENT
-                yield piece
+                yield _written(piece, what)
+
+
+def _written(piece: bytes, what: str) -> bytes:
+    """A piece of a log; DockerError where a manager has put what went wrong in the place of what a task wrote."""
+    if not piece.startswith(_NO_LOG):
+        return piece
+    why = " ".join(piece.removeprefix(_NO_LOG).decode(errors="replace").split())
+    raise DockerError(f"{what} did not come whole: {why}", hint="`docker node ls` says which node is down")
 
 
 def _secret(use: SecretUse) -> Any:
