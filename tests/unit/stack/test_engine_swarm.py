@@ -65,7 +65,7 @@ def test_a_node_that_lacks_an_image_is_told_from_one_that_fails(state: str, erro
 
 def test_what_a_manager_writes_into_a_log_itself_is_no_word_of_a_task() -> None:
     assert services._written(b"1 passed", "the log") == b"1 passed"
-    with pytest.raises(DockerError, match="^the log did not come whole: rpc error: node n1 is not available$"):
+    with pytest.raises(DockerError, match=r"^the log did not come whole: rpc error: node n1 is not available$"):
         services._written(b"Error grabbing logs: rpc error:\n node n1 is not available\n", "the log")
 
 
