@@ -21,7 +21,7 @@ from stackproof.recorder.inject.fault import Fault
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.pacing import EVERY_BYTE
 from stackproof.shards import asked
-from stackproof.shards.records import Shard
+from stackproof.shards.records import Shard, require_some
 from stackproof.suggest import did_you_mean, nearest
 
 PREFIX = "STACKPROOF_"
@@ -333,6 +333,8 @@ def _check_shards(options: RunOptions) -> None:
                 f"--shard is one part of a run, and {other} is about all of them", hint=f"leave out --shard or {other}"
             )
     planned = options.dry_run and options.format != "text"
+    if options.shards is not None:
+        require_some(options.shards, where=options.origin("shards"))
     if options.shards is not None and not swarm and not planned:
         raise UsageError(
             "--shards: only --engine swarm runs all shards of a run, and --dry-run --format plans them for a CI system",

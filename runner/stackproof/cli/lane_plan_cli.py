@@ -14,6 +14,7 @@ from stackproof.cli.lane_cli import FORMATS, Surroundings, again, lane_of
 from stackproof.cli.listing import print_json
 from stackproof.errors import ExitCode, UsageError
 from stackproof.lanes.records import Lane
+from stackproof.shards.records import MOST
 
 if TYPE_CHECKING:
     from stackproof.lanes.sharding import LanePlan
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("plan", cls=kubernetes_plan.PlanCommand, params=kubernetes_plan.parameters())
 @click.option("--lane", "name", metavar="NAME", help="The lane that is planned.")
-@click.option("--shards", type=click.IntRange(min=1), metavar="N", help="In so many jobs, each with a part of it.")
+@click.option("--shards", type=click.IntRange(min=1, max=MOST), metavar="N", help="In so many jobs, each with a part of it.")
 @click.option(
     "--timings",
     metavar="PATH",

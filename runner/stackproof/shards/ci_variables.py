@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackproof.errors import UsageError
-from stackproof.shards.records import Shard
+from stackproof.shards.records import Shard, require_some
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,6 +97,7 @@ def _told(known: Variables, environ: Mapping[str, str]) -> Told:
                 f"--shard auto: {name} is {value!r} ({known.system}), which is not a number",
                 hint="say which shard this is: --shard I/N",
             )
+    require_some(int(total), where=f"--shard auto: {known.total}")
     number = int(index) - known.first + 1
     if not 1 <= number <= int(total):
         last = int(total) - 1 + known.first

@@ -15,9 +15,9 @@ from itertools import islice
 from types import MappingProxyType
 
 from stackproof.shards import placing, weighing
+from stackproof.shards.records import MOST
 
 _NO_GROUPS: Mapping[str, str] = MappingProxyType({})
-MOST = 1_000_000  # parts; an empty one costs memory too, and nobody has as many machines
 _BATCH = 4096
 
 

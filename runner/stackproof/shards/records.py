@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from stackproof.errors import UsageError
 
+MOST = 1_000_000
+"""Shards of one run; an empty one costs memory, too, and nobody has as many machines."""
+
 _TEXT = re.compile(r"([0-9]{1,9})/([0-9]{1,9})", re.ASCII)
 
 
@@ -40,9 +43,19 @@ class Shard:
         index, total = int(found[1]), int(found[2])
         if total < 1:
             raise UsageError(f"{where}: {text!r} has no shards at all", hint="for example --shard 1/3")
+        require_some(total, where=where)
         if not 1 <= index <= total:
             raise UsageError(
                 f"{where}: there is no shard {index} of {total}, they count from 1 to {total}",
                 hint=f"for example --shard {min(max(index, 1), total)}/{total}",
             )
         return cls(index=index, total=total)
+
+
+def require_some(total: int, *, where: str) -> None:
+    """UsageError, which begins with `where`, for more shards than a run can have."""
+    if total > MOST:
+        raise UsageError(
+            f"{where}: {total} shards are more than a run can have, which is {MOST}",
+            hint="as many as there are machines are enough",
+        )

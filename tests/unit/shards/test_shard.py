@@ -26,6 +26,7 @@ def test_it_has_a_name_for_folders() -> None:
     [
         ("0/3", "--shard: there is no shard 0 of 3, they count from 1 to 3"),
         ("4/3", "--shard: there is no shard 4 of 3, they count from 1 to 3"),
+        ("1/1000001", "--shard: 1000001 shards are more than a run can have, which is 1000000"),
         ("2/0", "--shard: '2/0' has no shards at all"),
         ("3", "--shard: '3' is not I/N"),
         ("a/b", "--shard: 'a/b' is not I/N"),
@@ -90,6 +91,7 @@ def test_over_all_jobs_of_a_system_each_shard_is_there_once(known: ci_variables.
         ({"JOB_COMPLETION_INDEX": "0"}, "JOB_COMPLETION_INDEX is '0' (Kubernetes), and STACKPROOF_SHARDS is not set"),
         ({"CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "3"}, "where GitLab counts from 1 to 3"),
         ({"CIRCLE_NODE_INDEX": "3", "CIRCLE_NODE_TOTAL": "3"}, "where CircleCI counts from 0 to 2"),
+        ({"CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "999999999"}, "CIRCLE_NODE_TOTAL: 999999999 shards are more than"),
         ({"CI_NODE_INDEX": "one", "CI_NODE_TOTAL": "3"}, "CI_NODE_INDEX is 'one' (GitLab), which is not a number"),
         ({"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "²"}, "CI_NODE_TOTAL is '²' (GitLab), which is not a number"),
         (
