@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @click.command("plan", cls=kubernetes_plan.PlanCommand, params=kubernetes_plan.parameters())
 @click.option("--lane", "name", metavar="NAME", help="The lane that is planned.")
-@click.option("--shards", type=click.IntRange(min=1, max=MOST), metavar="N", help="In so many jobs, each with a part of it.")
+@click.option(
+    "--shards", type=click.IntRange(min=1, max=MOST), metavar="N", help="In so many jobs, each with a part of it."
+)
 @click.option(
     "--timings",
     metavar="PATH",

@@ -91,7 +91,10 @@ def test_over_all_jobs_of_a_system_each_shard_is_there_once(known: ci_variables.
         ({"JOB_COMPLETION_INDEX": "0"}, "JOB_COMPLETION_INDEX is '0' (Kubernetes), and STACKPROOF_SHARDS is not set"),
         ({"CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "3"}, "where GitLab counts from 1 to 3"),
         ({"CIRCLE_NODE_INDEX": "3", "CIRCLE_NODE_TOTAL": "3"}, "where CircleCI counts from 0 to 2"),
-        ({"CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "999999999"}, "CIRCLE_NODE_TOTAL: 999999999 shards are more than"),
+        (
+            {"CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "999999999"},
+            "CIRCLE_NODE_TOTAL: 999999999 shards are more than",
+        ),
         ({"CI_NODE_INDEX": "one", "CI_NODE_TOTAL": "3"}, "CI_NODE_INDEX is 'one' (GitLab), which is not a number"),
         ({"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "²"}, "CI_NODE_TOTAL is '²' (GitLab), which is not a number"),
         (
