@@ -15,19 +15,18 @@ from stackproof import secret_values
 from stackproof.ci import guard, kind
 from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError
-from stackproof.evidence import jsonfile, junit, testlog
+from stackproof.evidence import jsonfile
 from stackproof.evidence.cell import write_result
 from stackproof.live import scrub
 from stackproof.measure import begin, package
 from stackproof.plan import Cell, Plan, again
-from stackproof.recorder import budget, debug
-from stackproof.run import cell_file, cell_log, dividing, drifted, made_first, namespace, run_folder, suite
+from stackproof.recorder import debug
+from stackproof.run import cell_facts, cell_file, cell_log, dividing, drifted, made_first, namespace, run_folder, suite
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.judge import CellFacts, Judgement, judge
 from stackproof.run.progress import Progress, Tail
 from stackproof.run.screen import Screen
 from stackproof.run.told_by_child import Handed
-from stackproof.shards import left
 from stackproof.stack import interpreter, lifetime, start
 from stackproof.stack.process import last_lines, tail
 
@@ -242,19 +241,7 @@ class CellRun:
             self._screen.progress(self._cell, self._progress)
 
     def _facts(self) -> CellFacts:
-        log = testlog.read(self._dir / "tests.jsonl")
-        return CellFacts(
-            outcome=jsonfile.read(self._dir / "outcome.json"),
-            log=log,
-            counts=log.counts if log.present else junit.read(self._dir / "junit.xml").counts,
-            misses=[miss for miss in jsonfile.lines(self._dir / "misses.jsonl") if miss],
-            strict=self._plan.options.strict,
-            budget=jsonfile.read(self._dir / budget.FACTS),
-            collect_only=self._plan.options.collect_only or not self._plan.options.tests,
-            runner="pytest" if self._cell.suite.runner is None else self._cell.suite.runner.name,
-            shard=self._cell.shard,
-            divided=None if self._cell.shard is None else left.read(self._dir),
-        )
+        return cell_facts.read(self._dir, self._cell, self._plan.options)
 
     def _judge(self) -> Judgement:
         facts = self._facts()

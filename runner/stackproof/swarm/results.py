@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackproof.evidence import digests, git, jsonfile, junit, testlog
+from stackproof.evidence import digests, git, jsonfile
 from stackproof.plan import Cell, Plan
-from stackproof.recorder import budget
-from stackproof.run import drifted
+from stackproof.run import cell_facts, drifted
 from stackproof.run.judge import CellFacts, Judgement, judge
-from stackproof.shards import left
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,17 +56,7 @@ def source_of(plan: Plan) -> Source:
 
 def judged(plan: Plan, cell: Cell, cell_dir: Path, environ: Mapping[str, str]) -> Judged:
     """The judgement of a run on one machine, from the same facts."""
-    log = testlog.read(cell_dir / "tests.jsonl")
-    facts = CellFacts(
-        outcome=jsonfile.read(cell_dir / "outcome.json"),
-        log=log,
-        counts=log.counts if log.present else junit.read(cell_dir / "junit.xml").counts,
-        misses=[miss for miss in jsonfile.lines(cell_dir / "misses.jsonl") if miss],
-        strict=plan.options.strict,
-        budget=jsonfile.read(cell_dir / budget.FACTS),
-        shard=cell.shard,
-        divided=left.read(cell_dir),
-    )
+    facts = cell_facts.read(cell_dir, cell, plan.options)
     found = drifted.compare(judge(facts), cell, cell_dir, plan, environ)
     sealed = str((facts.outcome or {}).get("sealed", "none"))
     return Judged(facts=facts, judgement=found.judgement, sealed=sealed, drift=found.lines)
