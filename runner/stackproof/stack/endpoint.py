@@ -17,7 +17,7 @@ from stackproof.errors import DockerError
 from stackproof.evidence import jsonfile
 
 DEFAULT = "unix:///var/run/docker.sock"
-_PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)")
+_PASSWORD = re.compile(r"(?<=://)([^:@/\s]*):[^/\s]*@")
 _ROOTLESS = "docker.sock"  # below XDG_RUNTIME_DIR
 
 
@@ -36,7 +36,7 @@ class Endpoint:
 
     def __str__(self) -> str:
         """As messages name it, without a password that somebody has put into it."""
-        return f"{_PASSWORD.sub('***', self.url)} ({self.source})"
+        return f"{masked(self.url)} ({self.source})"
 
     @property
     def socket(self) -> Path | None:
@@ -47,6 +47,11 @@ class Endpoint:
     def ssh(self) -> bool:
         """Whether it is reached over ssh."""
         return self.url.startswith("ssh://")
+
+
+def masked(text: str) -> str:
+    """A text without the passwords of addresses in it."""
+    return _PASSWORD.sub(r"\1:***@", text)
 
 
 def choose(environ: Mapping[str, str]) -> Endpoint:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.stack import tls_words
-from stackproof.stack.endpoint import Endpoint
+from stackproof.stack.endpoint import Endpoint, masked
 
 ENGINE_LOG = "the engine's own log says more (`journalctl -u docker`)"
 START = (
@@ -75,7 +75,8 @@ def reason_of(error: BaseException, where: Endpoint, *, hangs: bool = False) -> 
             return Reason(text=text, remedy=_RIGHT)
     if hangs:
         return Reason(text="it took the connection and answered nothing in time", remedy="restart the engine: it hangs")
-    return Reason(text=" ".join(str(error).split()), remedy=START)
+    # The SDK's own words may have the address in them.
+    return Reason(text=masked(" ".join(str(error).split())), remedy=START)
 
 
 def _of_system(error: OSError, where: Endpoint) -> Reason:
@@ -83,7 +84,7 @@ def _of_system(error: OSError, where: Endpoint) -> Reason:
         text, remedy = tls_words.told(error, where.tls or Path())
         return Reason(text=text, remedy=remedy)
     if isinstance(error, TimeoutError):
-        slow = f"is {where.url} the right place? it may hang, or be out of reach"
+        slow = f"is {masked(where.url)} the right place? it may hang, or be out of reach"
         return Reason(text="it answered nothing in time", remedy=slow)
     known = {
         FileNotFoundError: ("there is no such socket", START),

@@ -57,9 +57,17 @@ def test_a_folder_of_certificates_by_itself_asks_for_no_tls(
     assert (found.tls, found.verify) == (tmp_path if tls else None, verify)
 
 
-def test_a_password_in_an_address_is_not_repeated() -> None:
-    found = endpoint.choose({"DOCKER_HOST": "ssh://me:geheim@192.0.2.1:22"})
-    assert str(found) == "ssh://me:***@192.0.2.1:22 (DOCKER_HOST)"
+@pytest.mark.parametrize("password", ["geheim", "ge:heim", "ge@heim", "ge:h@im:"])
+def test_a_password_in_an_address_is_not_repeated(password: str) -> None:
+    found = endpoint.choose({"DOCKER_HOST": f"ssh://me:{password}@192.0.2.1:22/run/a@b.sock"})
+    assert str(found) == "ssh://me:***@192.0.2.1:22/run/a@b.sock (DOCKER_HOST)"
+    assert reason_of(ValueError(f"{found.url} is odd"), found).text == "ssh://me:***@192.0.2.1:22/run/a@b.sock is odd"
+    assert password not in reason_of(TimeoutError(), found).remedy
+
+
+def test_an_address_without_a_password_is_said_as_it_is() -> None:
+    found = endpoint.choose({"DOCKER_HOST": "ssh://192.0.2.1:22/run/a@b.sock"})
+    assert str(found) == "ssh://192.0.2.1:22/run/a@b.sock (DOCKER_HOST)"
 
 
 def test_the_context_of_the_environment_comes_before_the_one_in_use(home: Path) -> None:

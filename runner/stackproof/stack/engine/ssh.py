@@ -8,6 +8,7 @@ can close one direction alone.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -50,9 +51,10 @@ def command(url: str, environ: Mapping[str, str]) -> list[str]:
         *(("-l", unquote(parts.username)) if parts.username else ()),
         *(("-p", str(parts.port)) if parts.port else ()),
         "--",
-        str(parts.hostname),
+        _host(parts),
         "docker",
-        *((f"--host=unix://{parts.path}",) if parts.path.strip("/") else ()),
+        # What follows the host is put together again, and read by a shell there.
+        *((shlex.quote(f"--host=unix://{unquote(parts.path)}"),) if parts.path.strip("/") else ()),
         "system",
         "dial-stdio",
     ]
@@ -72,6 +74,12 @@ def _parts(url: str) -> SplitResult:
     return parts
 
 
+def _host(parts: SplitResult) -> str:
+    """As it was written: to ssh's configuration, `Builder` is another `Host` than `builder`."""
+    place = parts.netloc.rpartition("@")[2]
+    return place[1:].partition("]")[0] if place.startswith("[") else place.partition(":")[0]
+
+
 class SshAdapter(UnixHTTPAdapter):
     """In the place of the SDK's adapter for a Unix socket: the same, with programs at the other end of the sockets."""
 
@@ -80,7 +88,7 @@ class SshAdapter(UnixHTTPAdapter):
         self._command = command(url, environ)
         parts = urlsplit(url)
         port = f"-p {parts.port} " if parts.port else ""
-        self._host = f"{port}{f'{parts.username}@' if parts.username else ''}{parts.hostname}"
+        self._host = f"{port}{f'{parts.username}@' if parts.username else ''}{_host(parts)}"
         self._programs: list[_Program] = []
         self._lock = threading.Lock()
         super().__init__("http+unix:///over/ssh", int(timeout))
