@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from stackproof.errors import DockerError
@@ -52,12 +53,12 @@ class Carrying(Calls):
 
     def saved(self, reference: str) -> Iterator[bytes]:
         """An image with its name as a tar archive, in pieces."""
-        with self._told(f"saving image {reference}"):
-            yield from self._another(_SILENT).get_image(reference, chunk_size=_PIECE)
+        with self._told(f"saving image {reference}"), closing(self._another(_SILENT)) as client:
+            yield from client.get_image(reference, chunk_size=_PIECE)
 
     def load(self, archive: Iterator[bytes]) -> None:
         """Take the images of a tar archive in."""
-        with self._told("loading an image"):
-            for event in self._another(_SILENT).load_image(archive):  # type: ignore[no-untyped-call]
+        with self._told("loading an image"), closing(self._another(_SILENT)) as client:
+            for event in client.load_image(archive):  # type: ignore[no-untyped-call]
                 if "error" in event:
                     raise DockerError(f"the engine at {self.endpoint} did not take an image: {event['error']}")
