@@ -65,7 +65,7 @@ def unpacked(archive: IO[bytes], cell_dir: Path, *, what: str) -> tuple[str, ...
     try:
         with tarfile.open(fileobj=archive, mode="r:") as opened:
             names = tuple(_written(opened, partial, what))
-    except (tarfile.TarError, EOFError, UnicodeError, OverflowError) as error:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:  # of a number that is none, too
         _clear(partial)
         raise NotProvenError(f"what {what} delivered is no archive that can be read: {error}") from error
     except BaseException:

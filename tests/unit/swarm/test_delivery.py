@@ -69,6 +69,14 @@ def test_what_no_shard_delivers_is_refused_and_leaves_nothing(content: io.BytesI
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_header_with_a_number_that_is_none_is_refused(tmp_path: Path) -> None:
+    odd = tarfile.TarInfo("junit.xml")
+    odd.pax_headers = {"GNU.sparse.size": "many"}
+    with pytest.raises(NotProvenError, match="no archive that can be read"):
+        delivery.unpacked(archive(WHOLE, odd), tmp_path / "cell", what="base 1/2")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_comes_twice_is_refused(tmp_path: Path) -> None:
     twice = tarfile.TarInfo("result.json")
     with pytest.raises(NotProvenError, match=r"result\.json"):
