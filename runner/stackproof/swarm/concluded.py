@@ -139,8 +139,10 @@ def _hint(shards: Sequence[CellOutcome], code: ExitCode) -> str | None:
 def _where(shards: Sequence[CellOutcome], ended: Ended) -> str:
     """`shards: 5 of 6 delivered, by 3 nodes; 2 attempts failed`: of all cells, as they share the nodes."""
     ids = {shard.cell.id for shard in shards if shard.cell_dir.is_dir()}
-    tries = [each for each in ended.tries if each.cell in {shard.cell.id for shard in shards}]
-    hosts = {each.host for each in tries if each.over is not None and each.host}
+    own = {shard.cell.id for shard in shards}
+    tries = [each for each in ended.tries if each.cell in own]
+    # By their ids: two of them may have the same name.
+    hosts = {each.node for each in tries if each.over is not None and each.node}
     failed = sum(bool(each.dead) for each in tries)
     again = f"; {counted(failed, 'attempt')} failed" if failed else ""
     by = f", by {counted(len(hosts), 'node')}" if hosts else ""

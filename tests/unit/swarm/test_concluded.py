@@ -67,9 +67,8 @@ def delivered(plan: Plan, piece: Piece, outcome: str, *, tests: int = 2) -> None
 
 
 def tried(piece: Piece, **more: Any) -> Try:
-    return Try(
-        piece=piece.number, cell=piece.cell.id, number=1, service="s", slot=0, begun=10.0, host="engine-1", **more
-    )
+    known = {"number": 1, "service": "s", "slot": 0, "begun": 10.0, "node": "n1", "host": "engine-1", **more}
+    return Try(piece=piece.number, cell=piece.cell.id, **known)
 
 
 def finish(plan: Plan, found: list[Piece], **more: Any) -> tuple[list[tuple[ExitCode, str]], str]:
@@ -92,6 +91,14 @@ def test_green_shards_are_a_green_cell(plan: Plan) -> None:
     assert "PASS  base × local × library:toy in 12.5 s" in said
     told = json.loads((plan.run_dir / "swarm.json").read_text())
     assert [shard["attempts"][0]["over"] for shard in told["shards"]] == [11.0, 11.0]
+
+
+def test_nodes_of_the_same_name_are_several(plan: Plan) -> None:
+    found = pieces.of_plan(plan)
+    for piece in found:
+        delivered(plan, piece, "passed")
+    _, said = finish(plan, found, tries=[tried(piece, over=20.0, node=f"n{piece.number}") for piece in found])
+    assert "shards: 2 of 2 delivered, by 2 nodes" in said
 
 
 def test_a_failure_is_shown_and_named_with_its_shard(plan: Plan) -> None:
