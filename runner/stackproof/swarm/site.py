@@ -26,12 +26,26 @@ def nodes(engine: Engine) -> list[NodeFacts]:
             f"the Docker engine at {engine.endpoint} is a worker of its swarm, and only a manager starts jobs",
             hint="name a manager with DOCKER_HOST or `docker context use`",
         )
-    found = [node for node in engine.nodes() if node.takes_tasks]
+    everyone = engine.nodes()
+    found = [node for node in everyone if node.takes_tasks]
     if not found:
         raise DockerError(
             f"no node of the swarm at {engine.endpoint} takes tasks", hint="`docker node ls` says how they are"
         )
+    own = next((node for node in everyone if node.id == facts.node), None)
+    if own is not None and not own.takes_tasks:
+        # The swarm lets no container there join a network that spans its nodes, and says so by a deadline of its own.
+        raise DockerError(
+            f"{own.hostname}, the manager at {engine.endpoint}, takes no tasks (it is {_how(own)}), so what takes in "
+            "the results of the shards cannot run beside it",
+            hint=f"`docker node update --availability active {own.hostname}`, or name another manager with DOCKER_HOST "
+            "or `docker context use`",
+        )
     return found
+
+
+def _how(node: NodeFacts) -> str:
+    return {"drain": "drained", "pause": "paused"}.get(node.availability, node.status)
 
 
 def workers(
