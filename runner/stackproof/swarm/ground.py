@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -37,7 +37,11 @@ class Worker:
 
 @dataclass(kw_only=True, slots=True)
 class Ground:
-    """internal: nothing gets out of the network. workers: by stack. at_once: tasks that may live at a time."""
+    """internal: nothing gets out of the network. workers: by stack. at_once: tasks that may live at a time.
+
+    names: of all jobs that were asked for. unsure: the last one, as long as nobody has said that it is there. jobs:
+    their names by the ids of their services. going: ids of those that were told to go.
+    """
 
     engine: Engine
     run_id: str
@@ -46,8 +50,10 @@ class Ground:
     at_once: int
     marks: Mapping[str, str]
     token: str = field(default_factory=lambda: secrets.token_hex(4))
-    jobs: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    unsure: str = ""
+    jobs: dict[str, str] = field(default_factory=dict)
+    going: set[str] = field(default_factory=set)
     secret: SecretUse | None = None
     depot: DepotContainer | None = None
 
@@ -58,10 +64,15 @@ class Ground:
 
     def job(self, starts: Sequence[Start], cells: Sequence[Cell]) -> str:
         """Start pieces of one stack, all of which avoid the same nodes, as the slots of one job; the service's id."""
+        if self.unsure:
+            # The answer got lost, and maybe nothing else: nobody needs the same shards twice.
+            self._ended(self.unsure)
+            self.unsure = ""
         worker = self.workers[cells[starts[0].piece].stack.name]
         name = self._named(f"job-{len(self.names) + 1}")
         # An answer of the engine that gets lost must not leave it behind.
         self.names.append(name)
+        self.unsure = name
         assert self.secret is not None  # noqa: S101 - `prepare` has made both
         assert self.depot is not None  # noqa: S101
         service = self.engine.create_job(
@@ -90,8 +101,15 @@ class Ground:
                 constraints=tuple(f"node.id!={node}" for node in sorted(starts[0].avoid | worker.without)),
             )
         )
-        self.jobs.append(service)
+        self.unsure = ""
+        self.jobs[service] = name
         return service
+
+    def retire(self, service: str) -> None:
+        """Have a job go whose tasks have done all that they will do. `end` sees to it that it has gone."""
+        with suppress(DockerError):
+            self.engine.end_service(service)
+            self.going.add(service)
 
     def by_stack(self, starts: Sequence[Start], cells: Sequence[Cell]) -> Iterator[tuple[Start, ...]]:
         """Starts that one job can hold: of one image, away from the same nodes."""
@@ -119,16 +137,25 @@ class Ground:
         """Take all of it away; one line for each thing that stays."""
         left: list[str] = []
         for name in self.names:
-            self._told(left, lambda name=name: self._removed(name, left))  # type: ignore[misc]
+            if name not in {self.jobs.get(service) for service in self.going}:
+                self._told(left, lambda name=name: self._ended(name))  # type: ignore[misc]
+        self._told(left, lambda: self._gone(left))
         if self.depot is not None:
             self._told(left, self.depot.stop)
         self._told(left, lambda: self.engine.remove_secret(self._named("secret")))
         self._told(left, lambda: self.engine.remove_network(self.network))
         return tuple(left)
 
-    def _removed(self, name: str, left: list[str]) -> None:
-        stays = self.engine.remove_service(name)
-        left += [f"a task of {name}, on a node that cannot be reached, which ends it once it can be" for _ in stays]
+    def _ended(self, name: str) -> None:
+        service = self.engine.end_service(name)
+        if service:
+            self.going.add(service)
+            self.jobs[service] = name
+
+    def _gone(self, left: list[str]) -> None:
+        stay = self.engine.until_gone(self.going)
+        names = [self.jobs.get(task.service, task.service) for task in stay]
+        left += [f"a task of {name}, on a node that cannot be reached, which ends it once it can be" for name in names]
 
     def _told(self, left: list[str], remove: Callable[[], object]) -> None:
         try:

@@ -15,7 +15,8 @@ class Try:
     """One attempt while it goes on. cell: the id of its shard. begun: when it was asked for. said: its last sign.
 
     running: since when its tests have been known. ended: since when its task is known to be complete. over: when it
-    delivered. dead: why it will not. words: what it said of that itself. All times are of one clock.
+    delivered. dead: why it will not. words: what it said of that itself. stopped: whether its task runs no more. All
+    times are of one clock.
     """
 
     piece: int
@@ -32,6 +33,7 @@ class Try:
     over: float | None = None
     dead: str = ""
     words: str = ""
+    stopped: bool = False
 
     @property
     def attempt(self) -> Attempt:

@@ -40,10 +40,15 @@ class Watch:
     check: Callable[[], None]
     tries: list[Try] = field(default_factory=list)
     nodes: Mapping[str, NodeFacts] = field(default_factory=dict)
+    # Attempts whose result lies at the depot and is not here yet, and since when it cannot be fetched.
+    coming: list[Try] = field(default_factory=list)
+    unfetched: float | None = None
+    retired: set[str] = field(default_factory=set)
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     answered: float = 0.0
     asked: float = 0.0
+    fetched: float = 0.0
 
     def run(self) -> None:
         """Until every piece is delivered or lost; Interrupted, and DockerError where engine or depot are gone."""
@@ -52,6 +57,7 @@ class Watch:
             self.check()
             for event in self.depot.events():
                 self._note(event)
+            self._take_in()
             if all(piece.settled for piece in self.pieces):
                 return
             if self.clock() - self.asked >= _ASK:
@@ -61,21 +67,33 @@ class Watch:
 
     def _ask(self) -> None:
         try:
-            self.nodes = {node.id: node for node in self.ground.engine.nodes()}
-            services = dict.fromkeys(each.service for each in self.tries if not self._is_over(each))
-            tasks = {(task.service, task.slot): task for name in services for task in self.ground.engine.tasks(name)}
-            self.depot.require()
+            self._look_and_start()
+            self.answered = self.clock()
         except DockerError:
-            # It may come back, and the shards go on without it.
-            if self.clock() - self.answered > _PATIENCE:
+            # It may come back, and the shards go on without it. Before there are any, nothing is lost.
+            if not self.tries or self.clock() - self.answered > _PATIENCE:
                 raise
-            self.asked = self.clock()
-            return
-        now = self.answered = self.asked = self.clock()
+        self.asked = self.clock()
+
+    def _look_and_start(self) -> None:
+        self.nodes = {node.id: node for node in self.ground.engine.nodes()}
+        services = dict.fromkeys(each.service for each in self.tries if not self._is_over(each))
+        tasks = {(task.service, task.slot): task for task in self.ground.engine.tasks(*services)}
+        self.depot.require()
+        now = self.clock()
         for each in self.tries:
             if not self._is_over(each):
                 self._judge(each, tasks.get((each.service, each.slot)), now)
+        self._retire()
         self._go_on(now)
+
+    def _retire(self) -> None:
+        """Take jobs away of which nothing more can come: what their tasks have written fills the disks of nodes."""
+        live = {each.service for each in self.tries if each.over is None and not each.stopped}
+        for service in dict.fromkeys(each.service for each in self.tries):
+            if service not in live and service not in self.retired:
+                self.retired.add(service)
+                self.ground.retire(service)
 
     def _go_on(self, now: float) -> None:
         without = frozenset[str]().union(*(worker.without for worker in self.ground.workers.values()))
@@ -112,6 +130,7 @@ class Watch:
             each.node, each.host = task.node, node.hostname
         if task is not None and task.state == "complete" and each.ended is None:
             each.ended = now
+        each.stopped = task is not None and task.ended
         dead = rounds.fate(task, node, begun=each.begun, said=each.said, ended=each.ended, now=now, limits=self.limits)
         if not dead:
             return
@@ -132,7 +151,7 @@ class Watch:
         path = self.log_of(each)
         path.parent.mkdir(exist_ok=True)
         with suppress(DockerError), path.open("wb") as file:
-            for data in self.ground.engine.task_logs(task.id):
+            for data in self.ground.engine.task_logs(task.id, check=self.check):
                 file.write(data)
         return next(iter(tail(path, 1)), "").strip()[:_LONGEST_LINE]
 
@@ -148,13 +167,13 @@ class Watch:
                 self._sign(found, piece, event.get("said"), now)
             case "delivered":
                 found.over = found.said = now
-                self._take(found, piece)
+                self.coming.append(found)
+                self._take_in()
             case "late":
                 found.over = now
                 piece.late.append(found.number)
-                self.shown.line(
-                    f"{piece.title}: attempt {found.number} delivered too, after attempt {piece.by}: not used"
-                )
+                first = f"attempt {piece.by}" if piece.by is not None else "another one"
+                self.shown.line(f"{piece.title}: attempt {found.number} delivered too, after {first}: not used")
             case "trouble":
                 self.shown.line(
                     f"{piece.title}, attempt {found.number}: its result could not be kept: {event.get('text')}"
@@ -178,15 +197,34 @@ class Watch:
             case _:
                 pass
 
+    def _take_in(self) -> None:
+        """Fetch what was delivered. What does not come out stays at the depot, and is asked for again."""
+        if self.unfetched is not None and self.clock() - self.fetched < _ASK:
+            return
+        while self.coming:
+            began = self.fetched = self.clock()
+            try:
+                self._take(self.coming[0], self.pieces[self.coming[0].piece])
+            except (DockerError, tarfile.TarError) as error:
+                self.unfetched = began if self.unfetched is None else self.unfetched
+                if self.clock() - self.unfetched <= _PATIENCE:
+                    return
+                if isinstance(error, DockerError):
+                    raise
+                self.pieces[self.coming[0].piece].lost = f"what the depot has of it cannot be read: {error}"
+            self.unfetched = None
+            del self.coming[0]
+
     def _take(self, found: Try, piece: Piece) -> None:
         try:
             with self.depot.fetch(found.piece) as archive:
                 delivery.unpacked(archive, self.cells / piece.cell.id, what=piece.title)
-        except (NotProvenError, tarfile.TarError) as error:
+        except NotProvenError as error:
             # The depot has nothing else of this piece, and takes nothing else.
             piece.lost = str(error)
             return
-        piece.by = found.number
+        # It may have been given up before.
+        piece.by, piece.lost = found.number, ""
         self.taken(piece)
         self.shown.delivered(piece, found, self.pieces)
 

@@ -8,7 +8,7 @@ removed its tasks stay, those that run go on running, and the containers of thos
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from stackproof.stack.engine.client import CALL
 from stackproof.stack.engine.heard import heard
 from stackproof.stack.engine_records import JobSpec, SecretUse, TaskFacts
 
+_SERVICE = "com.docker.swarm.service.id"  # a label of Docker's own
 _STEP = 0.1  # seconds between two looks
 _ENDS = 30.0  # seconds that the tasks of a removed service have to be gone in
 _SILENT = 5.0  # seconds that nodes may not answer with what is there already
@@ -66,9 +67,9 @@ class Services(Calls):
             )
         return str(made["ID"])
 
-    def tasks(self, service: str) -> tuple[TaskFacts, ...]:
-        """The tasks of a service, by slots and in the order of their making; none where it has none, or is gone."""
-        return tuple(task for task in self._tasks() if task.service == service)
+    def tasks(self, *services: str) -> tuple[TaskFacts, ...]:
+        """The tasks of services, by slots and in the order of their making; none where one has none, or is gone."""
+        return tuple(task for task in self._tasks() if task.service in services) if services else ()
 
     def service_logs(
         self, service: str, *, follow: bool = False, check: Callable[[], None] = lambda: None
@@ -91,24 +92,36 @@ class Services(Calls):
         Tasks that stay are returned: their nodes cannot be reached, and remove them once they can be.
         check: called while waiting, raises to end it; what is not gone by then goes by itself.
         """
+        found = self.end_service(service)
+        return self.until_gone((found,), check=check) if found else ()
+
+    def end_service(self, service: str) -> str:
+        """End and remove a service, by id or name, and wait for nothing; its id, empty where it is not there."""
         with self._told(f"removing service {service}"):
             found = self._or_none(lambda: self._client.inspect_service(service))  # type: ignore[no-untyped-call]
             if found is None:
-                return ()
+                return ""
             self._or_none(lambda: self._client.remove_service(str(found["ID"])))  # type: ignore[no-untyped-call]
+        return str(found["ID"])
+
+    def until_gone(
+        self, services: Collection[str], *, check: Callable[[], None] = lambda: None
+    ) -> tuple[TaskFacts, ...]:
+        """Wait until the tasks of services that were removed are gone; as `remove_service`. services: ids."""
         deadline = time.monotonic() + _ENDS
-        while (left := self.tasks(str(found["ID"]))) and time.monotonic() < deadline and not self._away(left):
+        while (left := self.tasks(*services)) and time.monotonic() < deadline and not self._away(left):
             check()
             time.sleep(_STEP)
         # Engines remove the containers of tasks that their manager no longer knows; of those, this one can be asked.
-        while self._has_containers(str(found["ID"])) and time.monotonic() < deadline:
+        while self._have_containers(services) and time.monotonic() < deadline:
             check()
             time.sleep(_STEP)
         return left
 
-    def _has_containers(self, service: str) -> bool:
-        with self._told("listing the containers of a service"):
-            return bool(self._client.containers(all=True, filters={"label": f"com.docker.swarm.service.id={service}"}))
+    def _have_containers(self, services: Collection[str]) -> bool:
+        with self._told("listing the containers of services"):
+            found = self._client.containers(all=True, filters={"label": _SERVICE})
+        return any(item["Labels"].get(_SERVICE) in services for item in found)
 
     def _away(self, tasks: Sequence[TaskFacts]) -> bool:
         """Whether all of them are on nodes that cannot be reached."""
