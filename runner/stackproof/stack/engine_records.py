@@ -35,7 +35,8 @@ class ContainerSpec:
     entrypoint: in front of the command; None for the image's own, nothing at all where it is empty.
     network: its only one, `container:ID` for that of another container. publish: ports that get one on the machine,
     chosen by the engine, at its address `publish_at`. hosts: addresses of others by the names that it calls them by.
-    tmpfs: folders in memory. capabilities: rights of root in it beside the usual ones (`NET_ADMIN`).
+    tmpfs: folders in memory. capabilities: rights of root in it beside the usual ones (`NET_ADMIN`). own_log: what it
+    writes is kept whole, whatever the engine is told to do with what others write.
     """
 
     name: str
@@ -54,6 +55,7 @@ class ContainerSpec:
     publish: tuple[int, ...] = ()
     publish_at: str = "127.0.0.1"
     capabilities: tuple[str, ...] = ()
+    own_log: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

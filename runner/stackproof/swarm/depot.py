@@ -11,6 +11,7 @@ in `TOKEN_FILE`, a folder in memory, before the first request. Standard library 
 
 import hashlib
 import hmac
+import itertools
 import json
 import re
 import shutil
@@ -26,6 +27,8 @@ TOKEN_FILE = Path("/run/stackproof/given.json")
 PORT = 8077
 LARGEST_SIGN = 64 << 10
 LARGEST_RESULT = 512 << 20
+ALIVE = 5.0
+"""Seconds between two lines that say that it is there, and that what follows its log still hears it."""
 _WAIT = 120.0  # seconds for the token; whoever made this container is gone then
 _SILENT = 60.0  # seconds that a request may say nothing
 _PIECE = 1 << 16
@@ -41,6 +44,7 @@ class Depot:
         self._told = told or _print
         self._lock = threading.Lock()
         self._first: dict[int, int] = {}
+        self._uploads = itertools.count()
         (folder / "results").mkdir(exist_ok=True)
 
     def may(self, header: "str | None") -> bool:
@@ -53,12 +57,11 @@ class Depot:
             self._told({"event": event, **facts})
 
     def place(self, piece: int, attempt: int) -> Path:
-        """Where a result lies while it comes in."""
-        return self.folder / "results" / f"{piece}.{attempt}.part"
+        """Where a result lies while it comes in: another one each time, since a task may try again meanwhile."""
+        return self.folder / "results" / f"{piece}.{attempt}.{next(self._uploads)}.part"
 
-    def settle(self, piece: int, attempt: int, digest: str, size: int) -> bool:
+    def settle(self, partial: Path, piece: int, attempt: int, digest: str, size: int) -> bool:
         """A result has come whole: whether it was the first one of its piece, which is kept."""
-        partial = self.place(piece, attempt)
         with self._lock:
             first = piece not in self._first
             # Whose answer got lost delivers once more: that is no second result.
@@ -126,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
             path.unlink(missing_ok=True)
             self.depot.say("trouble", piece=piece, attempt=attempt, text="a result came cut")
             return
-        self.depot.settle(piece, attempt, digest, length)
+        self.depot.settle(path, piece, attempt, digest, length)
         self._answer(204)
 
     def log_message(self, *_: object) -> None:
@@ -168,12 +171,26 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def serve(depot: Depot, address: "tuple[str, int]") -> ThreadingHTTPServer:
+class Server(ThreadingHTTPServer):
+    """Tasks of one job ask in the same moment: more of them may wait than usual."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, depot: Depot, address: "tuple[str, int]") -> None:
+        self._depot, self._said = depot, time.monotonic()
+        super().__init__(address, type("Bound", (Handler,), {"depot": depot}))
+
+    def service_actions(self) -> None:
+        """Twice a second."""
+        if time.monotonic() - self._said > ALIVE:
+            self._said = time.monotonic()
+            self._depot.say("alive")
+
+
+def serve(depot: Depot, address: "tuple[str, int]") -> Server:
     """A server that listens, and does not serve yet."""
-    handler = type("Bound", (Handler,), {"depot": depot})
-    server = ThreadingHTTPServer(address, handler)
-    server.daemon_threads = True
-    return server
+    return Server(depot, address)
 
 
 def _print(facts: "dict[str, Any]") -> None:

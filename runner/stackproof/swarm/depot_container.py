@@ -23,6 +23,7 @@ from stackproof.swarm import delivery, depot
 _FOLDER = "/depot"
 _OPENS = 60.0  # seconds
 _STEP = 0.05
+_SILENT = 4 * depot.ALIVE  # seconds
 _AGAIN = 1.0  # seconds until a log is asked for once more
 ALIAS = "stackproof-depot"
 
@@ -59,6 +60,7 @@ class DepotContainer:
                 network=self._network,
                 aliases=(ALIAS,),
                 tmpfs=(enter.FOLDER,),
+                own_log=True,
             )
         )
         with _packed(archive) as put:
@@ -116,7 +118,7 @@ class DepotContainer:
         while not self._over.is_set():
             passed = 0
             with suppress(DockerError):
-                for data in self._engine.logs(self._id):
+                for data in self._engine.followed(self._id, silent=_SILENT, check=self._ends):
                     # What was taken before the log broke off comes once more.
                     new = data[max(0, taken - passed) :]
                     passed += len(data)
@@ -125,6 +127,10 @@ class DepotContainer:
                     for line in lines:
                         self._note(line)
             self._over.wait(_AGAIN)
+
+    def _ends(self) -> None:
+        if self._over.is_set():
+            raise DockerError("nobody listens any more")
 
     def _note(self, line: bytes) -> None:
         with suppress(ValueError):

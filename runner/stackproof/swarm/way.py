@@ -7,6 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from typing import IO, Any
 
 _CALL = 30.0  # seconds
@@ -32,7 +33,7 @@ class Way:
         """Tell how far it is; whether that arrived. Nobody waits for it: the next one comes soon."""
         try:
             self._ask("POST", "signs", json.dumps(said).encode(), None)
-        except OSError:
+        except (OSError, HTTPException):
             return False
         return True
 
@@ -46,7 +47,7 @@ class Way:
                 self._ask("PUT", "results", archive, size)
             except urllib.error.HTTPError as error:
                 why = f"the depot answered {error.code}"
-            except OSError as error:
+            except (OSError, HTTPException) as error:
                 why = str(error)
             else:
                 return

@@ -155,6 +155,26 @@ def test_a_task_waits_for_room_and_for_a_node(swarm: SwarmEngines, job: Job) -> 
         assert (task.state, task.node, task.ended) == ("pending", "", False)
 
 
+def test_a_log_that_nothing_comes_of_any_more_is_not_waited_for(swarm: SwarmEngines) -> None:
+    engine = swarm.manager
+    image = engine.image(swarm.base)
+    assert image is not None
+    code = "import time; print('there', flush=True); time.sleep(600)"
+    made = engine.create(
+        ContainerSpec(name="tried-log", image=image.id, command=("python3", "-c", code), labels=RUN, own_log=True)
+    )
+    try:
+        engine.start(made)
+        heard: list[bytes] = []
+        with pytest.raises(DockerError, match="said nothing for 1 s"):
+            heard.extend(engine.followed(made, silent=1.0, check=lambda: None))
+        assert heard == [b"there\n"]
+        kept = engine.inspected(made)["HostConfig"]["LogConfig"]
+        assert (kept["Type"], kept["Config"]["max-size"]) == ("json-file", "1g")
+    finally:
+        engine.remove(made)
+
+
 def test_a_node_without_the_image_turns_the_task_away(swarm: SwarmEngines, job: Job) -> None:
     (task,) = ended(swarm, job("pass", image=f"sha256:{'0' * 64}"))
     assert (task.state, task.lacks_image, task.code) == ("rejected", True, None)

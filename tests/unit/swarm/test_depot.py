@@ -6,6 +6,7 @@ import hashlib
 import io
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -90,6 +91,31 @@ def test_who_delivers_once_more_because_the_answer_got_lost_is_not_late(served: 
     assert [each["event"] for each in served.told] == ["delivered", "again"]
 
 
+def test_who_tries_again_while_the_first_upload_still_hangs_is_not_cut_by_it(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.server.server_address[1]), timeout=5) as line:
+        head = f"PUT /results/0/1 HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 6\r\n\r\nres"
+        line.sendall(head.encode())
+        deadline = time.monotonic() + 5
+        while not list((served.depot.folder / "results").iterdir()):
+            assert time.monotonic() < deadline
+        served.way().deliver(io.BytesIO(b"result"))
+        line.shutdown(socket.SHUT_WR)
+        while line.recv(1000):
+            pass
+    assert [each["event"] for each in served.told] == ["delivered", "trouble"]
+    (kept,) = (served.depot.folder / "results").iterdir()
+    assert kept.read_bytes() == b"result"
+
+
+def test_it_says_now_and_then_that_it_is_there(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(depots, "ALIVE", 0.05)
+    deadline = time.monotonic() + 5
+    while len(served.told) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert served.told[:2] == [{"event": "alive"}] * 2
+
+
 def test_what_is_cut_is_not_kept(served: Served) -> None:
     with socket.create_connection(("127.0.0.1", served.server.server_address[1]), timeout=5) as line:
         head = f"PUT /results/0/1 HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 100\r\n\r\nhalf"
@@ -127,6 +153,24 @@ def test_a_disk_without_room_is_told_and_the_task_is_answered(
 def test_what_no_task_asks_for_is_refused(served: Served, method: str, path: str, body: bytes, status: int) -> None:
     assert served.status(method, path, body) == status
     assert served.told == []
+
+
+def test_what_answers_and_is_no_depot_is_no_end_of_signs() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            for _ in range(2):
+                line, _ = server.accept()
+                with line:
+                    line.recv(1000)
+                    line.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        way = Way(f"http://127.0.0.1:{server.getsockname()[1]}", TOKEN, 0, 1)
+        assert not way.sign({"phase": "running"})
+        assert not way.sign({"phase": "running"})
+        thread.join(timeout=5)
 
 
 def test_a_task_without_a_depot_says_so_at_the_end_and_does_not_wait_for_signs() -> None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from stackproof.errors import DockerError
 from stackproof.stack.engine.calls import Calls
 from stackproof.stack.engine.client import CALL
+from stackproof.stack.engine.heard import heard
 from stackproof.stack.engine_records import ContainerSpec, ContainerState, Mount, Owned
 
+if TYPE_CHECKING:
+    from docker import APIClient
+
+_WHOLE = "1g"  # size of a log that nobody cuts
 _BY_OTHERS = "already in progress"  # Docker's words
 _STEP = 0.05  # seconds
 
@@ -21,6 +26,8 @@ class Containers(Calls):
 
     def create(self, spec: ContainerSpec) -> str:
         """Make a container, not started; returns its id. DockerError where its image is not on the engine."""
+        from docker.types import LogConfig  # noqa: PLC0415
+
         client = self._client
         host = client.create_host_config(
             mounts=[_mount(item) for item in spec.mounts],
@@ -30,6 +37,8 @@ class Containers(Calls):
             cap_add=list(spec.capabilities) or None,
             extra_hosts=dict(spec.hosts) or None,
             init=True,
+            # As long as it lives, and not as little or nowhere as the engine has it with others.
+            log_config=LogConfig(type="json-file", config={"max-size": _WHOLE}) if spec.own_log else None,
         )
         networking = None
         # Who is in another's network has no endpoint of its own, and Podman takes none in a network that is none.
@@ -104,6 +113,28 @@ class Containers(Calls):
             finally:
                 with contextlib.suppress(OSError, DockerError):
                     stream.close()
+
+    def followed(self, container: str, *, silent: float, check: Callable[[], None]) -> Iterator[bytes]:
+        """As `logs`, of one that says something now and then: DockerError where nothing came for `silent` seconds.
+
+        The way to an engine may break without a word, and who only listens would wait for ever. check: called while
+        waiting, raises to end it.
+        """
+        heard_at = time.monotonic()
+
+        def waiting() -> None:
+            check()
+            if time.monotonic() - heard_at > silent:
+                raise DockerError(f"the log of container {container[:12]} said nothing for {silent:.0f} s")
+
+        def ask(client: APIClient) -> Iterator[bytes]:
+            found: Iterator[bytes] = client.logs(container, stdout=True, stderr=True, stream=True, follow=True)
+            return found
+
+        with self._told(f"following the log of container {container[:12]}"):
+            for piece in heard(self._another(CALL), ask, waiting):
+                heard_at = time.monotonic()
+                yield piece
 
     def signal(self, container: str, signum: int) -> None:
         """Send the first process of a container a signal."""
