@@ -8,6 +8,7 @@ that lack the image get it from the manager's engine. Any other node is asked wh
 from __future__ import annotations
 
 import contextlib
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,8 +72,9 @@ class Delivery:
         self.say(f"● image {self.name} is at {registry}, {time.monotonic() - began:.1f} s")
         return f"{target}@{digest}"
 
-    def _carried(self, members: set[str]) -> Iterator[str]:
-        """Ids of the nodes whose engines are named and have the image now."""
+    def _carried(self, wanted: set[str]) -> Iterator[str]:
+        """Ids of the nodes whose engines are named and have the image now. wanted: those that take tasks."""
+        members = {node.id for node in self.engine.nodes()} if self.environ.get(ENGINES) else set[str]()
         for name in filter(None, (part.strip() for part in self.environ.get(ENGINES, "").split(","))):
             self.check()
             try:
@@ -83,14 +85,17 @@ class Delivery:
                 continue
             with contextlib.closing(other):
                 node = self._node_of(other, members)
-                if other.image(self.image.id) is not None or self._carry(other):
+                if node not in wanted:
+                    # Drained or paused for a while: it stays named, and gets its image once it takes part again.
+                    self.say(f"{other.facts.name} takes no tasks of the swarm, and gets no image {self.name}")
+                elif other.image(self.image.id) is not None or self._carry(other):
                     yield node
 
     def _node_of(self, other: Engine, members: set[str]) -> str:
         facts = other.swarm()
         if facts is None or facts.node not in members:
             raise DockerError(
-                f"the engine at {other.endpoint}, which {ENGINES} names, is no node that takes tasks of the swarm at "
+                f"the engine at {other.endpoint}, which {ENGINES} names, is no node of the swarm at "
                 f"{self.engine.endpoint}",
                 hint="`docker node ls` says which are; name others there, or none",
             )
@@ -121,22 +126,21 @@ class Delivery:
         """Those of the nodes that have not got the image: a task for each tells, which does nothing."""
         if not nodes:
             return {}
-        job = self.engine.create_job(
-            JobSpec(
-                name=f"stackproof-has-image-{time.time_ns():x}",
-                image=self.image.id,
-                replicas=len(nodes),
-                per_node=1,
-                entrypoint=(),
-                command=("true",),
-                labels=self.marks,
-                constraints=tuple(f"node.id!={node}" for node in sorted(known)),
-            )
+        spec = JobSpec(
+            name=f"stackproof-has-image-{secrets.token_hex(4)}",
+            image=self.image.id,
+            replicas=len(nodes),
+            per_node=1,
+            entrypoint=(),
+            command=("true",),
+            labels=self.marks,
+            constraints=tuple(f"node.id!={node}" for node in sorted(known)),
         )
         try:
-            tasks = self._told(job, len(nodes))
+            tasks = self._told(self.engine.create_job(spec), len(nodes))
         finally:
-            self.engine.remove_service(job)
+            # By its name: an answer of the engine that gets lost must not leave it behind.
+            self.engine.remove_service(spec.name)
         has = {task.node for task in tasks if task.state in _BEGUN and not task.lacks_image}
         return {node.id: node.hostname for node in nodes if node.id not in has}
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ci.swarm_engines import bed
 from ci.swarm_engines.bed import Bed
@@ -30,7 +31,9 @@ class SwarmEngines:
     bed: Bed
     manager: Engine
     base: str
-    hurt: dict[str, set[int]] = field(default_factory=lambda: {"killed": set(), "cut": set(), "filled": set()})
+    hurt: dict[str, set[int]] = field(
+        default_factory=lambda: {"killed": set(), "cut": set(), "filled": set(), "drained": set()}
+    )
 
     def address(self, number: int) -> str:
         """As DOCKER_HOST has it."""
@@ -78,6 +81,21 @@ class SwarmEngines:
         self.bed.node(number).free(bed.SIZE)
         self.hurt["filled"].discard(number)
 
+    def drain(self, number: int) -> None:
+        """Have one take no tasks any more; those that run on it end."""
+        self.hurt["drained"].add(number)
+        self._availability(number, "drain")
+
+    def rejoin(self, number: int) -> None:
+        """Have it take tasks again."""
+        self._availability(number, "active")
+        self.hurt["drained"].discard(number)
+
+    def _availability(self, number: int, availability: str) -> None:
+        client: Any = self.manager._client
+        found = client.inspect_node(self.node(number).id)
+        client.update_node(found["ID"], found["Version"]["Index"], {**found["Spec"], "Availability": availability})
+
     def node(self, number: int) -> NodeFacts:
         """What the manager says of one."""
         return next(node for node in self.manager.nodes() if node.hostname == f"engine-{number}")
@@ -94,6 +112,8 @@ class SwarmEngines:
             self.heal(number)
         for number in sorted(self.hurt["killed"]):
             self.revive(number)
+        for number in sorted(self.hurt["drained"]):
+            self.rejoin(number)
         for number in range(1, COUNT + 1):
             self.becomes(number, "ready")
 

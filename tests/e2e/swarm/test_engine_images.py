@@ -153,8 +153,18 @@ def test_an_engine_that_is_away_or_full_does_not_hold_the_others_up(
     assert without.startswith("node engine-3 has not got image")
 
 
+def test_a_node_that_takes_no_tasks_now_is_passed_over(
+    swarm: SwarmEngines, deliver: Deliver, image: ImageFacts, said: list[str]
+) -> None:
+    swarm.drain(3)
+    found = deliver({ENGINES: f"{swarm.address(2)},{swarm.address(3)}"})
+    assert found == Delivered(reference=image.id)
+    assert said[1:] == [f"engine-3 takes no tasks of the swarm, and gets no image {NAME}"]
+    assert not swarm.has(3, NAME)
+
+
 def test_an_engine_of_no_node_is_refused(swarm: SwarmEngines, deliver: Deliver) -> None:
-    with pytest.raises(DockerError, match="is no node that takes tasks of the swarm") as refused:
+    with pytest.raises(DockerError, match="is no node of the swarm at") as refused:
         deliver({ENGINES: "unix:///var/run/docker.sock"})
     assert "docker node ls" in str(refused.value.hint)
 

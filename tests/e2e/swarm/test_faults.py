@@ -133,6 +133,19 @@ def _jobs(swarmed: SwarmProject) -> int:
     return sum("job" in item.name for item in swarmed.engines.manager.owned_in_swarm(RUN))
 
 
+def test_shards_of_a_node_that_is_drained_run_elsewhere(swarmed: SwarmProject) -> None:
+    swarmed.engines.drain(2)
+    swarmed.project.tests(TESTS.format(number=4, tenths=20))
+    process = swarmed.start(shards=2)
+    output = meanwhile(swarmed, process, 3, lambda: swarmed.engines.drain(3))
+    assert process.returncode == 0, output
+    assert "swarm of 2 nodes" in output
+    assert "4 passed" in output
+    assert [attempt["node"] for attempt in attempts(swarmed) if attempt["failed"] is None] == ["engine-1"] * 2
+    (failed,) = [attempt["failed"] for attempt in attempts(swarmed) if attempt["failed"] is not None]
+    assert "on engine-3" in failed
+
+
 def test_an_engine_whose_disk_is_full_is_passed_over(swarmed: SwarmProject) -> None:
     swarmed.project.tests(TESTS.format(number=6, tenths=30))
     process = swarmed.start()

@@ -122,6 +122,14 @@ def test_ctrl_c_takes_everything_away_and_keeps_what_was_delivered(swarmed: Swar
     assert not any("test_long" in test for test in swarmed.ran())
 
 
+def test_a_manager_that_takes_no_tasks_is_told_what_to_do(swarmed: SwarmProject) -> None:
+    swarmed.engines.drain(1)
+    done = swarmed.run()
+    assert done.code == 4, done.output
+    assert "takes no tasks (it is drained), so what takes in the results of the shards cannot run beside" in done.output
+    assert "`docker node update --availability active engine-1`" in done.output
+
+
 def test_an_engine_that_manages_no_swarm_is_told_what_to_do(swarmed: SwarmProject) -> None:
     swarmed.project.environ["DOCKER_HOST"] = swarmed.engines.address(2)
     done = swarmed.run()
