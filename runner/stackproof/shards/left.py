@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.evidence import jsonfile
-from stackproof.shards.records import Shard
+from stackproof.shards.records import MOST, Shard
 
 NAME = "shard.json"
 SCHEMA = 1
+_LONGEST = 1e15  # seconds; more is no estimate, and whole numbers may be too large for a float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +78,7 @@ def _facts(data: Mapping[str, Any]) -> ShardFacts | None:
         return None
     if index is None or total is None or tests is None or own is None or known is None:
         return None
-    if not 1 <= index <= total or own > tests:
+    if not 1 <= index <= total <= MOST or own > tests:
         return None
     return ShardFacts(
         shard=Shard(index=index, total=total),
@@ -94,4 +95,6 @@ def _facts(data: Mapping[str, Any]) -> ShardFacts | None:
 
 def _seconds(data: Mapping[str, Any], key: str) -> float:
     value = data.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value) if 0 <= value < _LONGEST else 0.0

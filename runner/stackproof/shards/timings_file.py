@@ -13,7 +13,7 @@ from typing import Any
 
 from stackproof.evidence import jsonfile
 from stackproof.evidence.junit_cases import PARTS
-from stackproof.shards.timings_table import CellKey, CellTimes, Gathered
+from stackproof.shards.timings_table import CellKey, CellTimes, Gathered, is_time
 
 SCHEMA = 1
 KIND = "timings"
@@ -27,7 +27,7 @@ def gather(path: Path, into: Gathered) -> None:
         into.problems.append(f"{path}: it is no file of `stackproof timings`, or one of another version")
         return
     for key, cell in _cells(data):
-        if isinstance(start := cell.get("start"), int | float):
+        if (start := _seconds(cell.get("start"))) is not None:
             into.start(key, start)
         for nodeid, seconds in _cells_tests(jsonfile.table(cell, "tests"), _CUT):
             into.test(key, nodeid, seconds)
@@ -73,6 +73,12 @@ def _cells(data: Mapping[str, Any]) -> Iterator[tuple[CellKey, Mapping[str, Any]
 
 def _cells_tests(tree: Mapping[str, Any], cut: str) -> Iterator[tuple[str, float]]:
     for first in tree:
-        for rest, seconds in jsonfile.table(tree, first).items():
-            if isinstance(seconds, int | float) and not isinstance(seconds, bool):
-                yield f"{first}{cut}{rest}" if rest else first, float(seconds)
+        for rest, value in jsonfile.table(tree, first).items():
+            if (seconds := _seconds(value)) is not None:
+                yield f"{first}{cut}{rest}" if rest else first, seconds
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if is_time(value) else None

@@ -88,6 +88,7 @@ def _start(result: Mapping[str, Any], tests: float, cell_dir: Path) -> float | N
 
 def _moment(result: Mapping[str, Any], name: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(jsonfile.text(result, name) or "")
+        moment = datetime.fromisoformat(jsonfile.text(result, name) or "")
     except ValueError:
         return None
+    return moment if moment.tzinfo is not None else None  # one without is no distance from one that has it

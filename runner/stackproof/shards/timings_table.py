@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -68,7 +67,7 @@ class Gathered:
 
 def is_time(seconds: float) -> bool:
     """Whether it is a duration at all."""
-    return math.isfinite(seconds) and 0 <= seconds < _LONGEST
+    return 0 <= seconds < _LONGEST  # NaN is not; a whole number may be too large to be looked at as a float
 
 
 def _medians(several: Mapping[str, list[float]]) -> dict[str, float]:

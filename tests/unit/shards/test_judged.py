@@ -68,9 +68,20 @@ def test_what_a_shard_leaves_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert facts.words() == "shard 2/9: 2 of 5 tests, about 1.2 s of 3.5 s (times of 4 are known)"
 
 
+@pytest.mark.parametrize("seconds", ["1" * 400, "1e999", "-1", "NaN", "true"])
+def test_an_estimate_that_is_none_counts_nothing(tmp_path: Path, seconds: str) -> None:
+    left.write(tmp_path, replace(divided(2), estimated=1.25))
+    path = tmp_path / left.NAME
+    path.write_text(path.read_text().replace("1.25", seconds))
+    found = left.read(tmp_path)
+    assert found is not None
+    assert found.estimated == 0.0
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
-    [('"index": 2', '"index": 10'), ('"index": 2', '"index": 0'), ('"own": 2', '"own": 6'), ('"own": 2', '"own": "2"'),
+    [('"total": 9', '"total": 1000001'),
+     ('"index": 2', '"index": 10'), ('"index": 2', '"index": 0'), ('"own": 2', '"own": 6'), ('"own": 2', '"own": "2"'),
      ('"schema": 1', '"schema": 2'), ('"partition": "d"', '"partition": 1'), ('"tests": 5', '"tests": true')],
 )  # fmt: skip
 def test_what_cannot_be_is_no_shard(tmp_path: Path, before: str, after: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_what_the_first_test_spends_on_the_session_is_start_and_not_test(tmp_pat
     found = timings.read([tmp_path])
     assert dict(found.tests("base", "ollama", "server:reference")) == {"t.py::a": 0.5, "t.py::b": 1.0}
     assert found.start("base", "ollama", "server:reference") == 8.5
+
+
+@pytest.mark.parametrize("started", ["2026-01-02T10:00:00", "soon", 5, None])
+def test_a_moment_that_is_none_says_nothing_of_the_start(tmp_path: Path, started: object) -> None:
+    leave(tmp_path / "1", {"t.py::a": (3.0, "passed")}, started=started)
+    found = timings.read([tmp_path])
+    assert dict(found.tests("base", "ollama", "server:reference")) == {"t.py::a": 3.0}
+    assert found.start("base", "ollama", "server:reference") is None
 
 
 def test_tests_side_by_side_say_nothing_of_the_start(tmp_path: Path) -> None:
@@ -140,10 +149,12 @@ def test_the_file_holds_every_test_to_two_digits(
     assert timings_file.text({KEY: CellTimes(tests=found.tests, start=1.25)}, gathered.row_seconds()) == text
 
 
-def test_times_that_are_none_are_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", ["x", None, True, -1, 1e400, 10**400, math.nan])
+def test_times_that_are_none_are_left_out(tmp_path: Path, start: object) -> None:
     path = tmp_path / "timings.json"
-    tests = {"a": "1", "b": None, "c": True, "d": -1, "e": 1e400, "f": 2}
-    cell = {"base": {"ollama": {"server:reference": {"start": "x", "tests": {"t.py": tests, "u.py": []}}}}}
+    tests = {"a": "1", "b": None, "c": True, "d": -1, "e": 1e400, "f": 2, "g": 10**400, "h": math.nan}
+    stacks = {"server:reference": {"start": start, "tests": {"t.py": tests, "u.py": []}}}
+    cell = {"base": {"ollama": stacks}}
     path.write_text(json.dumps({"schema": 1, "kind": "timings", "cells": cell}))
     found = timings.read([path])
     assert dict(found.tests("base", "ollama", "server:reference")) == {"t.py::f": 2}
