@@ -325,13 +325,14 @@ def _check_together(options: RunOptions, environ: Mapping[str, str]) -> None:
 def _check_shards(options: RunOptions) -> None:
     asked.check_together(options.together, where=options.origin("together"))
     swarm = options.engine == "swarm"
-    if options.shard is not None:
-        asked.refuse_from_before(options.pytest_args)
-        if swarm or options.shards is not None:
-            other = "--engine swarm" if swarm else "--shards"
-            raise UsageError(
-                f"--shard is one part of a run, and {other} is about all of them", hint=f"leave out --shard or {other}"
-            )
+    if options.shard is not None or options.shards is not None:
+        where = "--shard" if options.shards is None else "--shards"
+        asked.refuse_from_before(options.pytest_args, where=where)
+    if options.shard is not None and (swarm or options.shards is not None):
+        other = "--engine swarm" if swarm else "--shards"
+        raise UsageError(
+            f"--shard is one part of a run, and {other} is about all of them", hint=f"leave out --shard or {other}"
+        )
     planned = options.dry_run and options.format != "text"
     if options.shards is not None:
         require_some(options.shards, where=options.origin("shards"))

@@ -12,7 +12,13 @@ AUTO = "auto"
 _SCOPES = ("module", "file", "class")
 _FIXTURE = "fixture:"
 # They pick from what this machine has run before, so no two machines would divide the same list.
-_FROM_BEFORE = frozenset({"--lf", "--last-failed", "--lfnf", "--last-failed-no-failures", "--sw", "--stepwise"})
+_FROM_BEFORE = frozenset(
+    {
+        *("--lf", "--last-failed", "--lfnf", "--last-failed-no-failures"),
+        # Of these each asks for the first, too.
+        *("--sw", "--stepwise", "--sw-skip", "--stepwise-skip", "--sw-reset", "--stepwise-reset"),
+    }
+)
 
 
 def shard(text: str, environ: Mapping[str, str]) -> tuple[Shard, str]:
@@ -34,12 +40,12 @@ def check_together(values: Sequence[str], *, where: str) -> None:
         )
 
 
-def refuse_from_before(pytest_args: Sequence[str]) -> None:
+def refuse_from_before(pytest_args: Sequence[str], *, where: str) -> None:
     """UsageError for arguments of pytest with which each machine would divide another list."""
     for text in pytest_args:
         name = text.partition("=")[0]
         if name in _FROM_BEFORE:
             raise UsageError(
-                f"--shard: {name} picks from what this machine ran before, so each machine would divide other tests",
+                f"{where}: {name} picks from what this machine ran before, so each machine would divide other tests",
                 hint=f"leave out {name}, or name the tests: --file PATH::TEST",
             )

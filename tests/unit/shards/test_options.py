@@ -57,6 +57,8 @@ def planned(project: Path, environ: dict[str, str] | None = None, **given: objec
         ({"together": ("fixture:",)}, "--together: 'fixture:' is none of"),
         ({"shard": "1/3", "pytest_args": ("-x", "--lf")}, "--shard: --lf picks from what this machine ran before"),
         ({"shard": "1/3", "pytest_args": ("--stepwise",)}, "--shard: --stepwise picks from what this machine ran"),
+        ({"shard": "1/3", "pytest_args": ("--sw-skip",)}, "--shard: --sw-skip picks from what this machine ran"),
+        ({"engine": "swarm", "shards": 3, "pytest_args": ("--lf",)}, "--shards: --lf picks from what this machine ran"),
         ({"shard": "auto"}, "--shard auto: no variable of a CI system says"),
     ],
 )
