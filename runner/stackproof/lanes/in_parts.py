@@ -35,10 +35,18 @@ def folder(cell: str, parts: Mapping[str, Shard]) -> str:
     return f"{cell}.{parts[cell].slug}" if cell in parts else cell
 
 
-def empty(evidence: Evidence, parts: Mapping[str, Shard]) -> frozenset[str]:
-    """Cells whose part has no test: there were fewer than parts."""
+def idle(evidence: Evidence, parts: Mapping[str, Shard]) -> frozenset[str]:
+    """Cells whose part has no test, since there were fewer than parts, or none that could pass.
+
+    Either is a part like others: whether anything was executed is asked of all parts together.
+    """
     found = {cell: evidence.cells.get(folder(cell, parts)) for cell in parts}
-    return frozenset(name for name, cell in found.items() if cell is not None and cell.log.collected == ())
+    return frozenset(name for name, cell in found.items() if cell is not None and _is_idle(cell))
+
+
+def _is_idle(cell: CellFacts) -> bool:
+    counts = cell.log.counts
+    return counts.collected == counts.total == counts.skipped + counts.xfailed
 
 
 def without(lane: Lane, cells: frozenset[str]) -> Lane:

@@ -129,7 +129,7 @@ def _parts(asked: Asked) -> int:
             say("all of the lane is in the other shards: nothing is left for this one")
         ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps, log=folds))
         found = gather([whole.run_dir]) if share is None else in_parts.of_run(whole.run_dir)
-        weighed = in_parts.without(lane, in_parts.empty(found, asked.parts))
+        weighed = in_parts.without(lane, in_parts.idle(found, asked.parts))
         verdict = _verdict(asked, rules, weighed, found)
         beside = [ran.codes.get(name, ExitCode.NOTHING_RAN) for name in _not_judged(weighed, asked.parts)]
         codes = [*beside, *([verdict.exit_code] if verdict is not None else [])]

@@ -14,6 +14,7 @@ from typing import Any
 
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, merge, read, rescued
+from stackproof.evidence.shards import whole_of
 from stackproof.shards.records import Shard
 from stackproof.verdict import concealing, github, markdown, noted, render, summary, terminal
 from stackproof.verdict.expected import CLAIMS
@@ -124,11 +125,12 @@ def _failed(told: Told) -> tuple[Failure, ...]:
 
 def _others(told: Told, bad: Sequence[Failure]) -> list[Annotation]:
     """Parts that went wrong without a test that says so."""
+    # A part of a cell has a code by its own name, and its failures are those of the cell.
     named = {cell for failure in bad for cell in failure.cells}
     return [
         Annotation(level="error", title=f"lane {told.called}: {name}", message=_ended(code))
         for name, code in told.codes.items()
-        if code is not ExitCode.PASS and name not in named
+        if code is not ExitCode.PASS and whole_of(name) not in named
     ]
 
 
