@@ -147,7 +147,7 @@ def secrets_of_setups(setups: set[str], project: Path, environ: Mapping[str, str
 
 def _cells(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: dict[str, ExitCode]) -> ExitCode | None:
     """Run every cell; the signal that ended it, None when none did."""
-    if parts.at_once > 1 and all(_may_share(each) for each in parts.plans):
+    if parts.plans and parts.at_once > 1 and all(_may_share(each) for each in parts.plans):
         return _beside(parts, environ, telling, codes)
     planned: list[Any] = []
     for each in parts.plans:
@@ -164,8 +164,6 @@ def _cells(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: di
 
 def _beside(parts: Parts, environ: Mapping[str, str], telling: Telling, codes: dict[str, ExitCode]) -> ExitCode | None:
     """The same, with several cells at a time."""
-    if not parts.plans:
-        return None
     _write_plan(parts, plan_text.cells(*parts.plans))
     ended = beside.execute(
         parts.plans, at_once=parts.at_once, console=telling.console, environ=environ, steps=telling.steps

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.evidence import jsonfile
+from stackproof.shards.records import MOST
 
 _NAMED = 20  # shards
 _SHOWN = 12  # digits of a digest
@@ -21,6 +22,7 @@ class _Shard:
     index: int
     plan: str
     folder: str
+    in_use: int
 
 
 def notes(folders: Iterable[tuple[str, Path]]) -> Iterator[str]:
@@ -33,10 +35,16 @@ def notes(folders: Iterable[tuple[str, Path]]) -> Iterator[str]:
         plan = jsonfile.read(path / "plan.json") or {}
         lane, digest, shard = jsonfile.text(plan, "lane"), jsonfile.text(plan, "plan_digest"), _shard(plan)
         if lane is not None and digest is not None and shard is not None:
-            lanes.setdefault((lane, shard[1]), []).append(_Shard(index=shard[0], plan=digest, folder=name))
+            index, total = shard
+            # Where there are fewer pieces than shards, the last ones have none, and no job has to be made for them.
+            used = jsonfile.number(plan, "in_use")
+            lanes.setdefault((lane, total), []).append(
+                _Shard(index=index, plan=digest, folder=name, in_use=total if used is None else min(used, total))
+            )
     for (lane, total), shards in sorted(lanes.items()):
         there = {each.index for each in shards}
-        if missing := [index for index in range(1, total + 1) if index not in there]:
+        used = max(each.in_use for each in shards)
+        if missing := [index for index in range(1, used + 1) if index not in there]:
             named = ", ".join(f"{index}/{total}" for index in missing[:_NAMED])
             more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
             yield f"of lane {lane} no folder is of shard {named}{more}"
@@ -54,4 +62,4 @@ def notes(folders: Iterable[tuple[str, Path]]) -> Iterator[str]:
 def _shard(plan: dict[str, object]) -> tuple[int, int] | None:
     data = jsonfile.table(plan, "shard")
     index, total = jsonfile.number(data, "index"), jsonfile.number(data, "total")
-    return None if index is None or total is None or not 1 <= index <= total <= 1_000_000 else (index, total)
+    return None if index is None or total is None or not 1 <= index <= total <= MOST else (index, total)

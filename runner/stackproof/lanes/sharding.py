@@ -73,13 +73,15 @@ class LanePlan:
             timings=self.timings,
             digest=self.digest,
             pieces=pieces,
+            in_use=max((index for index, job in enumerate(self.packed.jobs, 1) if job), default=0),
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Share:
     """The part of a lane that one job runs. lane: with these cells and checks alone. parts: of the cells that are
-    divided, by id; the others run whole. timings: with which each of them divides its tests.
+    divided, by id; the others run whole. timings: with which each of them divides its tests. in_use: the last shard
+    that has anything to do.
     """
 
     lane: Lane
@@ -88,6 +90,7 @@ class Share:
     timings: tuple[str, ...]
     digest: str
     pieces: Sequence[Piece]
+    in_use: int
 
     def facts(self) -> dict[str, Any]:
         """For `plan.json`: which job of which plan this is."""
@@ -95,6 +98,7 @@ class Share:
             "lane": self.lane.name,
             "shard": {"index": self.shard.index, "total": self.shard.total},
             "plan_digest": self.digest,
+            "in_use": self.in_use,
             "pieces": [
                 {"name": piece.name, "part": piece.part, "of": piece.of, "seconds": piece.takes / 1000}
                 for piece in self.pieces

@@ -36,6 +36,15 @@ def test_shards_that_nobody_brought_are_named(tmp_path: Path) -> None:
     assert many.endswith(", 20/4096, 21/4096 and 4,075 more")
 
 
+@pytest.mark.parametrize(("used", "missing"), [(2, []), (3, ["3/4"]), (9, ["3/4, 4/4"]), ("2", ["3/4, 4/4"])])
+def test_shards_that_have_nothing_to_do_are_not_missed(tmp_path: Path, used: object, missing: list[str]) -> None:
+    told(tmp_path, ("one", of(1, 4), "a" * 64), ("one", of(2, 4), "a" * 64))
+    for path in tmp_path.glob("*/plan.json"):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "in_use": used}))
+    found = list(lane_plans.notes((number, tmp_path / number) for number in ("1", "2")))
+    assert found == [f"of lane one no folder is of shard {each}" for each in missing]
+
+
 def test_shards_by_different_plans_are_told_with_their_folders(tmp_path: Path) -> None:
     (note,) = told(tmp_path, ("one", of(1, 2), "a" * 64), ("one", of(2, 2), "b" * 64))
     head = "shards of lane one went by different plans, so something may have run twice or never: "

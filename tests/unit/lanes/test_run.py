@@ -59,6 +59,15 @@ def test_a_lane_that_asks_for_freshness_ends_with_7_where_no_smoke_has_run(
     assert "far" in page.read_text()
 
 
+@pytest.mark.parametrize("at_once", ["1", "2"])
+def test_a_lane_without_cells_says_what_it_was_too(desk: Desk, at_once: str) -> None:
+    desk.write("ci/release.yaml", (desk.folder / "ci/release.yaml").read_text() + "live: {setups: [far]}\n")
+    desk.lanes(FRESH)
+    assert desk.command("lane", "run", "fresh", "--cells-at-once", at_once) == ExitCode.NOT_PROVEN
+    (planned,) = (desk.folder / ".stackproof/runs").glob("*/plan.json")
+    assert json.loads(planned.read_text()).items() >= {"kind": "lane", "cells": []}.items()
+
+
 @pytest.mark.parametrize("given", ["0", "two", ""])
 def test_cells_at_once_is_a_number_of_cells(desk: Desk, capsys: pytest.CaptureFixture[str], given: str) -> None:
     assert desk.command("lane", "run", "python", "--cells-at-once", given) == ExitCode.USAGE

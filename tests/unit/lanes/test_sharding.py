@@ -247,6 +247,12 @@ def test_a_share_has_its_cells_and_checks_and_which_part_of_each(timed: Desk) ->
     assert all(CELLS[0] not in share.parts for share in shares)
     facts = shares[1].facts()
     assert (facts["lane"], facts["shard"], facts["plan_digest"]) == ("both", {"index": 2, "total": 2}, made.digest)
+    assert facts["in_use"] == 2
+    many = sharding.planned(
+        lane, 99, project=timed.folder, things=timed.catalog, environ={}, timings=["ci/timings.json"]
+    )
+    used = many.share(Shard(index=99, total=99)).facts()["in_use"]
+    assert [bool(job) for job in many.packed.jobs] == [number <= used for number in range(1, 100)]
     with pytest.raises(ValueError, match="1/3 of a plan of 2"):
         made.share(Shard(index=1, total=3))
 
