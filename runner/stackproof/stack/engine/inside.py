@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import ssl
 import time
@@ -115,6 +116,19 @@ def _said_all(raw: Any) -> None:
     # The end has to be said in TLS, or the command goes on waiting for more. `unwrap` says it, and would then wait for
     # the other side to say so too, and for nothing else: it fails where there is output already.
     raw.setblocking(False)
+    deadline = time.monotonic() + CALL
     with contextlib.suppress(ssl.SSLError):
-        raw.unwrap()
+        while _is_full(raw):
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            select.select([], [raw], [], 1.0)
     raw.settimeout(CALL)
+
+
+def _is_full(raw: ssl.SSLSocket) -> bool:
+    """Say the end; whether there was no room for it yet, behind all that was written before."""
+    try:
+        raw.unwrap()
+    except ssl.SSLWantWriteError:
+        return True
+    return False
