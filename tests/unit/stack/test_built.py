@@ -48,6 +48,9 @@ class Images:
     def owned(self, label: str) -> tuple[Owned, ...]:
         return ()
 
+    def owned_in_swarm(self, label: str) -> tuple[Owned, ...]:
+        return ()
+
     def close(self) -> None:
         self.closed = True
 

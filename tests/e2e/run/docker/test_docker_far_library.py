@@ -308,4 +308,4 @@ def test_an_engine_that_knows_no_path_of_the_project_gets_copies(
     assert (project.root / "cell/written").read_text() == "True"
     assert len(said) == 1
     assert "sees no folders of this machine (" in said[0]
-    assert "does not exist" in said[0]
+    assert " is not there)" in said[0]
