@@ -52,7 +52,25 @@ class SuiteRows:
         return before, joined
 
 
-class Cases(Sequence[Case]):
+class Walked(Sequence[Case]):
+    """Cases that are made one after the other as somebody walks through them: one of them is found on the way."""
+
+    @overload
+    def __getitem__(self, index: int) -> Case: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Case]: ...
+
+    def __getitem__(self, index: int | slice) -> Case | Sequence[Case]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        place = index if index >= 0 else len(self) + index
+        for case in islice(self, place, None) if place >= 0 else ():
+            return case
+        raise IndexError(index)
+
+
+class Cases(Walked):
     """Cases by suite and name. A test that is written twice in its suite is one, with the worse outcome."""
 
     def __init__(self) -> None:
@@ -102,20 +120,6 @@ class Cases(Sequence[Case]):
         for suite in self.suites.values():
             for key in suite.rows:
                 yield suite.case(key)
-
-    @overload
-    def __getitem__(self, index: int) -> Case: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Case]: ...
-
-    def __getitem__(self, index: int | slice) -> Case | Sequence[Case]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        place = index if index >= 0 else len(self) + index
-        for case in islice(self, place, None) if place >= 0 else ():
-            return case
-        raise IndexError(index)
 
 
 def identical(first: Case, second: Case) -> bool:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import overload
 
 from stackproof.evidence import junit, rescued, testlog
 from stackproof.evidence.junit_case import Case, Report
-from stackproof.evidence.junit_cases import both, identical
+from stackproof.evidence.junit_cases import Walked, both, identical
 from stackproof.evidence.outcomes import Counts, count
 from stackproof.evidence.testlog import TestLog
 
 
-class CasesOfFiles(Sequence[Case]):
+class CasesOfFiles(Walked):
     """Cases that are read anew each time that somebody asks, a report at a time.
 
     alone: how many each report has of each outcome, summed. again: tests, as class name and name, that are in more than
@@ -59,17 +57,3 @@ class CasesOfFiles(Sequence[Case]):
 
     def __iter__(self) -> Iterator[Case]:
         return self.folded(case for report in self.reports() for case in report.cases)
-
-    @overload
-    def __getitem__(self, index: int) -> Case: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Case]: ...
-
-    def __getitem__(self, index: int | slice) -> Case | Sequence[Case]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        place = index if index >= 0 else len(self) + index
-        for case in islice(self, place, None) if place >= 0 else ():
-            return case
-        raise IndexError(index)
