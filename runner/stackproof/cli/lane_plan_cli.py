@@ -55,7 +55,8 @@ def plan(
 
     Without --shards: its cells, each with the command that runs it alone. With --shards: who runs what, and how long
     each is expected to take; `stackproof lane run NAME --shard 1/N` runs one of them. `stackproof run --dry-run` plans
-    a command line.
+    a command line. With --format kubernetes: the Job that runs the shards of a lane or, where no lane is named, of what
+    the options of a run choose.
     """
     around: Surroundings = ctx.obj
     if form == kubernetes_plan.FORMAT:
@@ -127,5 +128,5 @@ def plan_of(around: Surroundings, lane: Lane, shards: int, timings: Sequence[str
         lane, shards, project=around.project, things=around.catalog(), environ=variables, timings=timings
     )
     for problem in made.problems:
-        print(problem, file=sys.stderr)
+        print(f"times: {problem}", file=sys.stderr)
     return made

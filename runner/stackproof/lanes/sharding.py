@@ -119,7 +119,7 @@ def planned(
         raise UsageError(f"{total} shards are more than anything runs", hint=f"at most {MOST}")
     given = {"timings": tuple(timings)} if timings else {}
     chosen = options.resolve(given, environ, project)
-    earlier = times.read([project / path for path in chosen.timings])
+    earlier = times.read(chosen.timings, project=project)
     costs = loads.cell_costs(lane, project, things, earlier, jobs=total, together=chosen.together)
     return replace(
         make(lane, total, costs),

@@ -18,7 +18,7 @@ def prepare(cell_dir: Path, plan: Plan, cell: Cell) -> tuple[str, ...]:
     """
     if cell.shard is None:
         return ()
-    known = timings.read(plan.project / path for path in plan.options.timings)
+    known = timings.read(plan.options.timings, project=plan.project)
     order.write(
         cell_dir,
         order.ShardOrder(

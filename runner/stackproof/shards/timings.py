@@ -51,21 +51,23 @@ class Timings:
         return sum(len(cell.tests) for cell in self.cells.values()) + len(self.rows)
 
 
-def read(paths: Iterable[Path]) -> Timings:
+def read(paths: Iterable[Path | str], *, project: Path = Path()) -> Timings:
     """Everything that these paths know, the median where they know several times.
 
-    A path is a file of `stackproof timings`, a JUnit report, a run folder, or a folder of such in whatever depth.
-    UsageError for one that is not there.
+    A path is a file of `stackproof timings`, a JUnit report, a run folder, or a folder of such in whatever depth; one
+    that is relative begins at `project`, and is called as it was given. UsageError for one that is not there.
     """
     gathered = Gathered()
     for path in paths:
-        if path.is_dir():
-            _folder(path, gathered)
-        elif path.is_file():
-            _file(path, gathered)
+        place = project / path
+        if place.is_dir():
+            _folder(place, gathered)
+        elif place.is_file():
+            _file(place, gathered)
         else:
             raise missing(path)
-    return Timings(cells=gathered.cells(), rows=gathered.row_seconds(), problems=tuple(gathered.problems))
+    problems = tuple(problem.removeprefix(f"{project}/") for problem in gathered.problems)
+    return Timings(cells=gathered.cells(), rows=gathered.row_seconds(), problems=problems)
 
 
 def _folder(path: Path, gathered: Gathered) -> None:

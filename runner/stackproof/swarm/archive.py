@@ -30,7 +30,7 @@ def packed(plan: Plan, pieces: Sequence[Cell], *, owner: tuple[int, int], every:
         options = plan.options
         if options.timings:
             # Where they are here may be nowhere there.
-            known = timings.read([plan.project / path for path in options.timings])
+            known = timings.read(options.timings, project=plan.project)
             (folder / _TIMINGS.name).write_text(timings_file.text(known.cells, known.rows), encoding="utf-8")
             options = replace(options, timings=(str(_TIMINGS),))
         order = Order(
