@@ -124,7 +124,8 @@ def verdict(
 ) -> int:
     """Weigh RUN (an id or a folder; default: the newest run) again, against what the project is now.
 
-    Several are weighed together: what they hold twice counts once, and where they disagree nothing is proven.
+    Several are weighed together, and shards of a cell as that cell: what they hold twice counts once, a shard that is
+    missing is named, and where they disagree nothing is proven.
     """
     folders = [run_folder(around.project, run) for run in runs or (None,)]
     evidence = gather(folders)
@@ -183,12 +184,22 @@ def run_folder(project: Path, named: str | None) -> Path:
     if named is not None:
         for folder in (project / RUNS / named, project / named):
             if folder.is_dir():
+                _refuse_runs(folder, named)
                 return folder
         raise UsageError(f"there is no run {named}", hint=f"runs lie in {RUNS.as_posix()}/")
     newest = _newest(project)
     if newest is None:
         raise UsageError("there is no run yet", hint="stackproof verify-release makes one")
     return newest
+
+
+def _refuse_runs(folder: Path, named: str) -> None:
+    """UsageError for a folder of runs, which would be taken for a run that has left nothing."""
+    if any((folder / name).exists() for name in ("manifest.json", "plan.json", "cells")):
+        return
+    for inside in ("*/", "*/*/"):
+        if any(folder.glob(f"{inside}manifest.json")):
+            raise UsageError(f"{named} holds runs, and is none", hint=f"give them: {named.rstrip('/')}/{inside}")
 
 
 def _newest(project: Path) -> Path | None:

@@ -133,7 +133,11 @@ def _expectation(cell: CellFacts, unable: frozenset[str]) -> Expectation:
     if cell.shards is not None and not cell.shards.complete:
         lacking = [f"shard {each.index}/{each.total} is missing" for each in cell.shards.missing[:3]]
         why = ", ".join(lacking) or "its shards do not make a whole"
-        raise NotProvenError(f"{cell.id}: {why}, so nobody knows which tests it has")
+        command = next((each.command for each in cell.shards.missing if each.command), None)
+        raise NotProvenError(
+            f"{cell.id}: {why}, so nobody knows which tests it has",
+            hint="name the folders of all its shards" + (f"; or run it: {command}" if command else ""),
+        )
     if cell.log.collected is None or cell.log.exitstatus is None or cell.report.problems:
         raise NotProvenError(f"{cell.id} did not run to its end, so nobody knows which tests it has")
     if without := sorted(set(cell.log.collected) - cell.log.tests.keys()):

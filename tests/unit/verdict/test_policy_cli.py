@@ -12,7 +12,7 @@ import pytest
 from tests.unit.verdict.conftest import LIBRARY, POLICY, Project, node
 
 from stackproof.cli import policy_cli
-from stackproof.errors import ExitCode
+from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Outcome
 from stackproof.verdict import publish
@@ -104,3 +104,21 @@ def test_a_live_smoke_does_not_hide_the_newest_run_that_can_be_weighed(
     assert call(policy_cli.verdict, project) == ExitCode.PASS
     assert call(policy_cli.verdict, project, smoke.run_id) == ExitCode.NOT_PROVEN
     assert "base × ollama × library:reference" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("inside", ["*/", "*/*/"])
+def test_a_folder_of_runs_is_no_run_that_left_nothing(project: Project, inside: str, tmp_path: Path) -> None:
+    run = project.good_run()
+    kept = tmp_path / "kept" / "0"
+    kept.mkdir(parents=True)
+    run.folder.rename(kept / "a1b2c3")
+    given = kept if inside == "*/" else kept.parent
+    with pytest.raises(UsageError) as refused:
+        call(policy_cli.verdict, project, f"{given}/")
+    assert "holds runs, and is none" in refused.value.message
+    assert refused.value.hint == f"give them: {given}/{inside}"
+
+
+def test_a_folder_with_nothing_in_it_is_a_run_that_proves_nothing(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert call(policy_cli.verdict, project, str(tmp_path / "empty")) == ExitCode.NOT_PROVEN
