@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackproof.evidence import jsonfile
 from stackproof.evidence.read import CellFacts
 from stackproof.evidence.times import Span
 
@@ -87,6 +88,15 @@ def disagreements(found: Sequence[Delivery]) -> Iterator[str]:
     shards = [(each.name, shard) for each in found if (shard := each.cell.shard) is not None and shard.partition]
     yield from _others("division of the tests", [(name, shard.partition) for name, shard in shards])
     yield from _others("number of tests", [(name, str(shard.tests)) for name, shard in shards])
+
+
+def of_other_versions(found: Sequence[Delivery]) -> Iterator[str]:
+    """What some ran with in another version than most."""
+    if len({each.cell.versions for each in found}) < 2:
+        return
+    said = [(each.name, jsonfile.parsed(each.cell.versions) or {}) for each in found]
+    for what in sorted({what for _, versions in said for what in versions}):
+        yield from _others(f"version of {what}", [(name, jsonfile.text(versions, what)) for name, versions in said])
 
 
 def _others(word: str, said: Sequence[tuple[str, str | None]]) -> Iterator[str]:

@@ -7,13 +7,14 @@ from dataclasses import replace
 from itertools import groupby, islice
 
 from stackproof.errors import ExitCode
-from stackproof.evidence import deliveries, heads, jsonfile, read, sessions, times
+from stackproof.evidence import deliveries, heads, jsonfile, read, sessions, testlog, times
 from stackproof.evidence import shards as records
 from stackproof.evidence.deliveries import Delivery, listed
 from stackproof.evidence.folding import Folding, Repeated
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellError, CellFacts
 from stackproof.evidence.shards import MissingShard, Sharded
+from stackproof.evidence.testlog import TestLog
 
 _FROM_OUTSIDE = frozenset({"SIGINT", "SIGTERM", "SIGHUP"})
 _FAILED = (ExitCode.TESTS, ExitCode.STACK_START)  # what an error of a cell may say that is no lack of proof
@@ -42,7 +43,7 @@ class Putting:
     def cell(self) -> CellFacts:
         """The whole, with all that was seen."""
         for _, same in groupby(self._found, lambda each: each.order[:2]):
-            self._take(list(same))
+            self._take(_ended_first(list(same)))
         totals = self._totals()
         main = max(totals, key=lambda total: (len(totals[total]), total))
         missing = self._missing(main, totals[main])
@@ -61,6 +62,8 @@ class Putting:
         doubts = [*_doubts(cell, bad), *(problem.text for problem in cell.report.problems)]
         if cell.log.present and cell.report.cases:
             doubts += tests.contradictions
+        elif cell.log.tests and not cell.report.problems:
+            doubts.append("its report names no test")
         if twice:
             doubts.append(f"{len(twice)} of its tests are in another part, too: {sessions.listed(sorted(twice))}")
         self._doubt(first, doubts, bad=bool(bad))
@@ -74,7 +77,7 @@ class Putting:
     def _retake(self, first: Delivery, again: Delivery, own: frozenset[str]) -> None:
         """Another run of a shard: what failed in it failed, and what it did not get to does not count."""
         cell = read.whole(again.cell, again.path)
-        ended = again.finished and cell.log.exitstatus is not None
+        ended = _has_ended(again, cell.log)
         # Whoever wrote a result lived on: then the session died by itself, inside of a test.
         crashed = cell.result and cell.log.exitstatus is None and cell.signal not in _FROM_OUTSIDE
         found = self._folding.repeat(cell, own, to_blame=crashed)
@@ -88,7 +91,9 @@ class Putting:
         }
         failed = [each.test for each in found.wavered if each.first.bad or each.again.bad]
         self._notes += _some(text for test, text in told.items() if test not in failed)
-        if cell.error is not None and cell.error.exit_code in _FAILED:
+        if ended:
+            self._codes.append(0 if _is_empty(cell) else cell.exit_code)
+        if cell.error is not None and (ended or cell.error.exit_code in _FAILED):
             self._errors.append((first.name, cell.error))
         doubts = [*_some(told[test] for test in failed), *_other_tests(first, again, own, cell, found, ended=ended)]
         self._doubt(again, doubts, bad=any(each.again.bad for each in found.wavered))
@@ -129,9 +134,12 @@ class Putting:
             yield f"it is there whole, too, in {listed(each.origin for each in whole)}, and counts once"
 
     def _disagreements(self) -> Iterator[str]:
-        # A run that has no result beside one that has says nothing that others could differ from.
-        found = [each for each in self._found if each.cell.result] or self._found
-        yield from _some(deliveries.disagreements(found))
+        yield from _some(deliveries.disagreements(self._with_result))
+
+    @property
+    def _with_result(self) -> Sequence[Delivery]:
+        """A run that has no result beside one that has says nothing that others could differ from."""
+        return [each for each in self._found if each.cell.result] or self._found
 
     def _sum(self, missing: Sequence[MissingShard]) -> Iterator[str]:
         """Whether the parts make the whole, as they say how many tests it has."""
@@ -143,7 +151,7 @@ class Putting:
     def _made(
         self, total: int, there: int, missing: Sequence[MissingShard], doubts: Sequence[str], *, complete: bool
     ) -> CellFacts:
-        cells = [each.cell for each in self._found if each.cell.result] or [each.cell for each in self._found]
+        cells = [each.cell for each in self._with_result]
         code, folding = heads.code(self._codes), self._folding
         error, others = self._error(there)
         command = next((cell.command for cell in cells if cell.command), None)
@@ -164,7 +172,7 @@ class Putting:
                 complete=complete,
                 missing=tuple(missing),
                 doubts=(*doubts, *others),
-                notes=tuple(self._notes),
+                notes=(*self._notes, *_some(deliveries.of_other_versions(self._with_result))),
                 places=frozenset(each.path.name for each in self._found),
                 bad=frozenset(each.path.name for each in self._bad),
                 reports=frozenset(each.cell.report_digest for each in self._found if each.cell.report_digest),
@@ -180,9 +188,21 @@ class Putting:
         if failed:
             names = listed(name for name, _ in failed)
             return replace(failed[0][1], message=f"{names}: {failed[0][1].message}"), told
-        if self._errors and len(self._errors) >= there:
+        if self._errors and len({name for name, _ in self._errors}) >= there:
             return self._errors[0][1], told[1:]
         return None, told
+
+
+def _ended_first(same: list[Delivery]) -> list[Delivery]:
+    """Of several runs of one shard, one that went to its end is the one that counts, whatever the runs are called."""
+    if len(same) == 1:
+        return same
+    return sorted(same, key=lambda each: not _has_ended(each, testlog.read(each.path / "tests.jsonl")))
+
+
+def _has_ended(each: Delivery, log: TestLog) -> bool:
+    """Whether a run went to its end by itself: neither its machine nor anybody else stopped it."""
+    return each.finished and each.cell.signal not in _FROM_OUTSIDE and log.exitstatus is not None
 
 
 def _doubts(cell: CellFacts, bad: Sequence[str]) -> Iterator[str]:
@@ -192,9 +212,9 @@ def _doubts(cell: CellFacts, bad: Sequence[str]) -> Iterator[str]:
         yield "result.json is missing or cannot be read"
     if shard is not None and shard.differs is not None:
         yield shard.differs
+    yield from sessions.not_ended(cell)
     if _is_empty(cell):
         return
-    yield from sessions.not_ended(cell)
     yield from sessions.unfit(cell, bad)
     if shard is not None and shard.own is not None and collected is not None and len(collected) != shard.own:
         yield f"it collected {len(collected)} tests, and {shard.own} are its own"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +35,8 @@ from stackproof.evidence.witnesses import Tests
 
 RESULT_SCHEMA = 1
 _CELLS = "cells"
+# What tells one piece of evidence from another; the report comes first.
+_TELLING = ("junit.xml", "tests.jsonl", "result.json", "shard.json")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +55,8 @@ class CellFacts:
     runner: who ran the tests. exit_code: its, in pytest's numbers, None when it never ended by itself. report_digest:
     SHA-256 that the manifest has for the JUnit report. misses: provider calls without a recording. injected: the faults
     that whoever ran the cell had put into the answers of every test. digests: what the manifest has for the files that
-    tell one piece of evidence from another. machine: on which it ran, for people. shard: which part of a cell it is.
+    tell one piece of evidence from another. machine: on which it ran, for people. versions: of what ran, as JSON.
+    shard: which part of a cell it is.
 
     Of a cell that was put together from several folders, `joined` has its tests, and where these were shards of it,
     `shards` says what became of them.
@@ -85,6 +89,7 @@ class CellFacts:
     stopped: str | None = None
     digests: tuple[str | None, ...] = ()
     machine: str = ""
+    versions: str = ""
     shard: ShardFacts | None = None
     joined: Tests | None = None
     shards: Sharded | None = None
@@ -159,7 +164,7 @@ def _cell(folder: Path, listed: Mapping[str, str]) -> CellFacts:
     result: dict[str, Any] = data if data is not None and usable else {}
     names, digests = jsonfile.table(result, "cell"), jsonfile.table(result, "digests")
     options = jsonfile.table(jsonfile.read(folder / "cell.json") or {}, "options")
-    of = tuple(listed.get(f"{_CELLS}/{folder.name}/{name}") for name in ("junit.xml", "tests.jsonl", "result.json"))
+    of = tuple(listed.get(f"{_CELLS}/{folder.name}/{name}") for name in _TELLING)
     return CellFacts(
         id=folder.name,
         result=usable and jsonfile.text(names, "id") == folder.name,
@@ -186,6 +191,7 @@ def _cell(folder: Path, listed: Mapping[str, str]) -> CellFacts:
         stopped=jsonfile.text(result, "stopped"),
         digests=of,
         machine=intern(str(jsonfile.table(result, "environment"))),
+        versions=intern(json.dumps(jsonfile.table(result, "versions"), sort_keys=True)),
         shard=shards.read(folder, result),
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 from stackproof.evidence import jsonfile
 from stackproof.evidence.times import NO_TIMES, Times
 from stackproof.shards import left
+from stackproof.shards.records import MOST
 
 _FOLDER = re.compile(r"(?P<whole>.+)\.(?P<index>[1-9][0-9]{0,8})of(?P<total>[1-9][0-9]{0,8})")
 _OPTION = re.compile(r"(?<=\s)--shard(?:=|\s+)\S+")
@@ -90,6 +91,9 @@ def read(folder: Path, result: Mapping[str, Any]) -> ShardFacts | None:
     if not known:
         return None
     whole, index, total = known[0]
+    differs = _differs(known, said)
+    if differs is None and folder.name != folder_of(whole, index, total):
+        differs = f"its folder is called {folder.name}"
     return ShardFacts(
         index=index,
         total=total,
@@ -97,7 +101,7 @@ def read(folder: Path, result: Mapping[str, Any]) -> ShardFacts | None:
         partition=None if own is None else own.partition,
         tests=None if own is None else own.tests,
         own=None if own is None else own.own,
-        differs=_differs(known, said),
+        differs=differs,
     )
 
 
@@ -106,14 +110,14 @@ _Place = tuple[str, int, int]
 
 def _place(data: Mapping[str, Any], whole: str | None) -> _Place | None:
     index, total = jsonfile.number(data, "index"), jsonfile.number(data, "total")
-    if whole is None or not index or not total or index > total:
+    if whole is None or not index or not total or not index <= total <= MOST:
         return None
     return whole, index, total
 
 
 def _of_name(name: str) -> _Place | None:
     found = _FOLDER.fullmatch(name)
-    if found is None or int(found["index"]) > int(found["total"]):
+    if found is None or not int(found["index"]) <= int(found["total"]) <= MOST:
         return None
     return found["whole"], int(found["index"]), int(found["total"])
 
@@ -124,6 +128,8 @@ def _differs(known: list[_Place], said: list[_Place | None]) -> str | None:
         return f"{left.NAME} says that it is {first}, result.json that it is {second}"
     if said[0] is None:
         return f"{left.NAME} is missing or cannot be read, so nothing shows which tests were its own"
+    if all(each is None for each in said[1:]):
+        return f"{left.NAME} says that it is a shard, and result.json does not"
     return None
 
 

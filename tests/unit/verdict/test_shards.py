@@ -179,6 +179,53 @@ def test_a_test_in_which_a_session_died_is_flaky_where_it_passed_again(
     assert [rule.id for rule in verdict.rules if rule.state is State.FAIL] == ["flaky"]
 
 
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize(
+    "how", [{"signal": "SIGTERM", "exit_code": 2}, {"finished": False, "exit_code": -11}], ids=["stopped", "crashed"]
+)
+def test_a_run_that_did_not_end_is_made_good_whichever_of_both_came_first(
+    project: Project, beside: Path, how: Mapping[str, Any], before: bool
+) -> None:
+    first, second = (shard(project, "1/1", **(how if this else {})) for this in (before, not before))
+    died = first if before else second
+    assert weigh(project, died, beside).state is State.NOT_PROVEN
+    verdict = weigh(project, first, second, beside)
+    assert verdict.state is State.PASS, doubts(verdict)
+    assert any(f"did not end in {died.name}" in text for text in found(verdict))
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize(
+    ("how", "state"),
+    [
+        ({"exit_code": 6}, State.FAIL),
+        ({"error": {"kind": "x", "message": "nothing was measured", "exit_code": 7}}, State.NOT_PROVEN),
+    ],
+    ids=["recordings", "error"],
+)
+def test_what_is_wrong_with_a_run_beside_its_tests_is_not_made_good_by_another(
+    project: Project, beside: Path, how: Mapping[str, Any], state: State, before: bool
+) -> None:
+    first, second = (shard(project, "1/1", **(how if this else {})) for this in (before, not before))
+    assert weigh(project, first if before else second, beside).state is state
+    assert weigh(project, first, second, beside).state is state
+
+
+def test_a_shard_whose_report_names_no_test_proves_nothing(project: Project, three: list[Path], beside: Path) -> None:
+    report = next(three[1].glob("cells/*/junit.xml"))
+    report.write_text('<testsuites><testsuite name="pytest" tests="0" /></testsuites>')
+    rewritten(project, three[1])
+    assert doubts(weigh(project, *three, beside)) == ["shard 2/3: its report names no test"]
+
+
+def test_an_empty_shard_that_does_not_say_so_proves_nothing(project: Project, beside: Path) -> None:
+    five = [shard(project, f"{index}/5") for index in range(1, 6)]
+    empty = next(each for each in five if "::test_" not in next(each.glob("cells/*/tests.jsonl")).read_text())
+    next(empty.glob("cells/*/tests.jsonl")).unlink()
+    rewritten(project, empty)
+    assert any(text.endswith(": tests.jsonl is missing") for text in doubts(weigh(project, *five, beside)))
+
+
 def rewritten(project: Project, run: Path) -> None:
     """Make the manifest fit what is there."""
     from stackproof.evidence import manifest
@@ -191,6 +238,18 @@ def test_shards_that_divided_the_tests_otherwise_do_not_fit(project: Project, th
     verdict = weigh(project, three[0], three[1], other, beside)
     assert verdict.state is State.NOT_PROVEN
     assert any("shard 3/3: another division of the tests than the others" in text for text in doubts(verdict))
+
+
+def test_shards_that_ran_with_other_versions_are_named(project: Project, three: list[Path], beside: Path) -> None:
+    changed(three[2], "result.json", {"versions": {"python": "3.99.1", "desk": "2"}})
+    rewritten(project, three[2])
+    verdict = weigh(project, *three, beside)
+    assert verdict.state is State.PASS
+    said = [text for text in found(verdict) if "another version of" in text]
+    assert "shard 3/3: another version of desk than the others, 2 and not none" in said
+    assert any(
+        text.startswith("shard 3/3: another version of python than the others, 3.99.1 and not 3.") for text in said
+    )
 
 
 def test_shards_of_two_totals_do_not_fit(project: Project, three: list[Path], beside: Path) -> None:
@@ -242,6 +301,37 @@ def test_a_damaged_shard_is_not_a_missing_one(project: Project, three: list[Path
     assert f"cells/{LIBRARY}.2of3/{file} in {three[1].name} was changed after the run" in doubts(verdict)
     rewritten(project, three[1])
     assert any(text.startswith("shard 2/3: ") for text in doubts(weigh(project, *three, beside)))
+
+
+def changed(run: Path, file: str, content: Mapping[str, Any]) -> None:
+    """Put `content` into the JSON file of the only cell of a run."""
+    path = next(run.glob(f"cells/*/{file}"))
+    path.write_text(json.dumps({**json.loads(path.read_text()), **content}))
+
+
+def test_a_shard_whose_own_files_call_it_another_is_said(project: Project, three: list[Path], beside: Path) -> None:
+    names = json.loads(next(three[1].glob("cells/*/result.json")).read_text())["cell"]
+    changed(three[1], "result.json", {"cell": {**names, "shard": None}})
+    rewritten(project, three[1])
+    said = "shard 2/3: shard.json says that it is a shard, and result.json does not"
+    assert doubts(weigh(project, *three, beside)) == [said]
+    # Both alike, and yet not what it was when its folder was made.
+    changed(three[1], "result.json", {"cell": {**names, "shard": {"index": 1, "total": 3}}})
+    changed(three[1], "shard.json", {"index": 1})
+    rewritten(project, three[1])
+    said = f"shard 1/3: its folder is called {LIBRARY}.2of3"
+    assert any(text == said for text in doubts(weigh(project, three[1], three[2], beside)))
+
+
+@pytest.mark.parametrize("total", [10**6 + 1, 10**12])
+def test_more_shards_than_there_can_be_are_not_waited_for(
+    project: Project, three: list[Path], beside: Path, total: int
+) -> None:
+    names = json.loads(next(three[1].glob("cells/*/result.json")).read_text())["cell"]
+    changed(three[1], "result.json", {"cell": {**names, "shard": {"index": 2, "total": total}}})
+    changed(three[1], "shard.json", {"total": total})
+    rewritten(project, three[1])
+    assert weigh(project, *three, beside).state is State.NOT_PROVEN
 
 
 def test_a_shard_whose_manifest_is_gone_counts_as_damaged(project: Project, three: list[Path], beside: Path) -> None:
