@@ -33,10 +33,9 @@ def parts(command: list[str]) -> tuple[list[str], str, list[str]]:
         ("ssh://Builder", "Builder"),
         ("ssh://me@Builder:2222/run/docker.sock", "Builder"),
         ("ssh://me@[2001:DB8::1]:2222", "2001:DB8::1"),
-        ("ssh://-oProxyCommand=touch", "-oProxyCommand=touch"),
     ],
 )
-def test_the_host_is_what_was_written_and_never_an_option(url: str, host: str, ssh_there: dict[str, str]) -> None:
+def test_the_host_is_what_was_written(url: str, host: str, ssh_there: dict[str, str]) -> None:
     _, found, there = parts(ssh.command(url, ssh_there))
     assert found == host
     assert there[0] == "docker"
@@ -44,8 +43,8 @@ def test_the_host_is_what_was_written_and_never_an_option(url: str, host: str, s
 
 
 def test_user_and_port_are_values_of_options(ssh_there: dict[str, str]) -> None:
-    options, _, _ = parts(ssh.command("ssh://-oProxyCommand=touch@builder:2222", ssh_there))
-    assert options[options.index("-l") + 1] == "-oProxyCommand=touch"
+    options, _, _ = parts(ssh.command("ssh://somebody%20else@builder:2222", ssh_there))
+    assert options[options.index("-l") + 1] == "somebody else"
     assert options[options.index("-p") + 1] == "2222"
     assert "BatchMode=yes" in options
 
@@ -62,6 +61,12 @@ def test_an_encoded_space_is_a_space(ssh_there: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("url", ["ssh://", "ssh://me:secret@builder", "ssh://builder:many", "ssh://[::1"])
+@pytest.mark.parametrize("place", ["-oProxyCommand=touch", "-oProxyCommand=touch@builder", "%2doX=y@builder"])
+def test_what_ssh_would_take_for_an_option_is_refused(place: str, ssh_there: dict[str, str]) -> None:
+    with pytest.raises(UnreachableError, match="no host or user begins with a dash"):
+        ssh.command(f"ssh://{place}", ssh_there)
+
+
 def test_what_is_no_address_is_refused_without_its_password(url: str, ssh_there: dict[str, str]) -> None:
     with pytest.raises(UnreachableError) as refused:
         ssh.command(url, ssh_there)

@@ -69,6 +69,9 @@ def _parts(url: str) -> SplitResult:
         raise UnreachableError(Reason(text=f"that is no address: {error}", remedy=correct)) from error
     if not parts.hostname:
         raise UnreachableError(Reason(text="it names no host", remedy=correct))
+    if _host(parts).startswith("-") or unquote(parts.username or "").startswith("-"):
+        # ssh has it behind `--`; whoever tries the command of a hint by hand has not.
+        raise UnreachableError(Reason(text="no host or user begins with a dash", remedy=correct))
     if parts.password is not None:
         raise UnreachableError(Reason(text="an address with a password in it is not taken", remedy=correct))
     return parts
