@@ -18,6 +18,7 @@ from ci.swarm_engines.node import Node, discard
 NEEDS = ("ip", "iptables", "nsenter", "unshare", "setsid", "mount", "dockerd", "docker")
 SIZE = "4g"
 _MOST = 64
+_LOADS = 300.0  # seconds that all engines may take for an image
 _LONGEST = 107  # bytes that the path of a socket may have
 _HEARTBEAT = 2_000_000_000  # ns; the manager misses a node after three
 
@@ -125,7 +126,9 @@ def load(image: str, nodes: Sequence[Node]) -> None:
             for node in nodes
         ]
         try:
-            codes = [process.wait() for process in loads]
+            codes = [process.wait(timeout=_LOADS) for process in loads]
+        except subprocess.TimeoutExpired as error:
+            raise BedError(f"image {image} was not handed over within {_LOADS:.0f} s") from error
         finally:
             for process in loads:
                 process.kill()
