@@ -55,6 +55,7 @@ def _command(project: Path) -> Command:
             "✗ stackproof run: got unexpected extra argument (tests/x.py)\n  arguments for pytest go",
         ),
         (["run", "--suite"], "✗ stackproof: option '--suite' requires an argument\n"),
+        (["plan", "--shards", "x"], "✗ stackproof plan: invalid value for '--shards': 'x' is not a whole number\n"),
         (["setups", "show", "gtp"], "✗ unknown setup 'gtp', did you mean 'gpt'?\n"),
         (
             ["run", "--inference-mode", "recrod"],
