@@ -60,13 +60,13 @@ def test_an_encoded_space_is_a_space(ssh_there: dict[str, str]) -> None:
     assert there[1] == "--host=unix:///run/a b/docker.sock"
 
 
-@pytest.mark.parametrize("url", ["ssh://", "ssh://me:secret@builder", "ssh://builder:many", "ssh://[::1"])
-@pytest.mark.parametrize("place", ["-oProxyCommand=touch", "-oProxyCommand=touch@builder", "%2doX=y@builder"])
-def test_what_ssh_would_take_for_an_option_is_refused(place: str, ssh_there: dict[str, str]) -> None:
+@pytest.mark.parametrize("where", ["-oProxyCommand=touch", "-oProxyCommand=touch@builder", "%2doX=y@builder"])
+def test_what_ssh_would_take_for_an_option_is_refused(where: str, ssh_there: dict[str, str]) -> None:
     with pytest.raises(UnreachableError, match="no host or user begins with a dash"):
-        ssh.command(f"ssh://{place}", ssh_there)
+        ssh.command(f"ssh://{where}", ssh_there)
 
 
+@pytest.mark.parametrize("url", ["ssh://", "ssh://me:secret@builder", "ssh://builder:many", "ssh://[::1"])
 def test_what_is_no_address_is_refused_without_its_password(url: str, ssh_there: dict[str, str]) -> None:
     with pytest.raises(UnreachableError) as refused:
         ssh.command(url, ssh_there)
