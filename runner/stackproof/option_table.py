@@ -355,7 +355,7 @@ OPTIONS: tuple[Option, ...] = (
         choices=("text", "json", "github-matrix", "gitlab"),
         anywhere=False,
         help="How --dry-run prints the plan: for people, for machines, as a matrix for GitHub Actions, as a child "
-        "pipeline for GitLab.",
+        "pipeline for GitLab. For Kubernetes: stackproof plan.",
     ),
     Option(
         name="print_env",

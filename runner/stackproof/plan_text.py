@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from stackproof import __version__
+from stackproof.plaintext import counted
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder.mode import Mode
 from stackproof.shards.records import Shard
@@ -29,6 +30,9 @@ def lines(plan: Plan) -> Iterator[str]:
         ]
         if cell.shard is not None:
             rows.append(("shard", f"{cell.shard}, {_balanced(plan, cell)}", options.shard_source))
+        if options.engine != "local":
+            shards = counted(options.shards or 0, "shard")
+            rows.append((options.engine, f"in {shards}", f"{options.origin('engine')}, --shards"))
         width = max(len(value) for _, value, _ in rows)
         for word, value, source in rows:
             yield f"  {word}  {value:<{width}}   {source}"
@@ -39,8 +43,6 @@ def lines(plan: Plan) -> Iterator[str]:
             yield f"  calls  go to {cell.service.server}, started for this run{inside}"
         if cell.inference_mode is not Mode.LIVE:
             yield f"  {_direction(cell.inference_mode)}  {_recordings(plan, cell)}"
-        if options.engine != "local":
-            yield f"  engine {options.engine}, in {options.shards} shards   {options.origin('engine')}, --shards"
         if options.mode.calls_out and options.budget:
             yield f"  budget {_budget(plan)}"
         if options.inject:

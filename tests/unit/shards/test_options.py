@@ -91,6 +91,12 @@ def test_it_is_run_again_as_the_same_shard_wherever_that_is(project: Path) -> No
     assert "CIRCLE_NODE_INDEX and CIRCLE_NODE_TOTAL" in "\n".join(plan_text.lines(made))
 
 
+def test_a_run_on_a_swarm_says_so_beside_what_runs(project: Path) -> None:
+    lines = list(plan_text.lines(planned(project, engine="swarm", shards=3)))
+    assert "  stack  server:toy                     --stack-config" in lines
+    assert "  swarm  in 3 shards                    --engine, --shards" in lines
+
+
 def test_a_suite_of_another_runner_is_whole_in_one_shard_and_absent_in_the_others(project: Path) -> None:
     made = [planned(project, suite="odd", shard=f"{index}/5") for index in range(1, 6)]
     (owner,) = [each for each in made if each.cells]
