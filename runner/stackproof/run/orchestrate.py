@@ -93,7 +93,8 @@ def execute(
     console: where to show it, standard output when None; with `--json` nothing is shown, and one object is printed
     there at the end. environ: the caller's environment, ours when None. keep_going: also after a cell whose stack did
     not start. steps: of a larger whole, in which each cell is one. log: what folds each cell.
-    NotProvenError when `--seal require` cannot be met, UsageError when coverage is asked for and not installed.
+    NotProvenError when `--seal require` cannot be met, UsageError when coverage is asked for and not installed, and for
+    what no swarm can do.
     For the main thread only: it takes SIGINT and SIGTERM over, and hands them to the cell that runs.
     """
     caller = dict(os.environ if environ is None else environ)
@@ -116,6 +117,7 @@ def execute(
         replay=Mode.parse(plan.options.inference_mode) is Mode.REPLAY,
         environment=caller,
     )
+    _refuse_on_swarm(plan, caller)
     run_folder.make(plan.run_dir)
     outcomes: list[CellOutcome] = []
     try:
@@ -177,6 +179,15 @@ def _in_turn(
         yield outcome
         if outcome.exit_code in _ENDS_A_RUN and not go_on():
             return
+
+
+def _refuse_on_swarm(plan: Plan, caller: Mapping[str, str]) -> None:
+    """Before there is a run folder, which the verdict would take for a run that left nothing."""
+    if plan.options.engine == "local":
+        return
+    from stackproof.swarm import refusals  # noqa: PLC0415 - most runs are on one machine
+
+    refusals.check(plan, caller)
 
 
 def _on_swarm(

@@ -23,7 +23,7 @@ from stackproof.run.screen import Screen
 from stackproof.stack import engine as engines
 from stackproof.stack import labels, sweep
 from stackproof.stack.engine import Engine
-from stackproof.swarm import archive, concluded, ground, pieces, refusals, results, site
+from stackproof.swarm import archive, concluded, ground, pieces, results, site
 from stackproof.swarm.concluded import Ended
 from stackproof.swarm.depot_container import DepotContainer
 from stackproof.swarm.ground import Ground
@@ -50,9 +50,9 @@ class Surroundings:
 def run(plan: Plan, around: Surroundings) -> tuple[CellOutcome, ...]:
     """Run every shard of every cell; one outcome for each, also for those that nobody has delivered.
 
-    UsageError for what no swarm can do; DockerError where there is none, or it fails before the first shard began.
+    plan: one that `refusals.check` takes. DockerError where there is no swarm, or where it fails before the first shard
+    began.
     """
-    refusals.check(plan, around.caller)
     began = time.monotonic()
     found = pieces.of_plan(plan)
     alone = plans.again(plan.cells[0], replace(plan.options, engine="local", shards=None, sources=_without(plan)))

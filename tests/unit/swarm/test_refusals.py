@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from stackproof.catalog.records import ProviderSpec, SetupSpec, StackMode, StackSpec, SuiteSpec
 from stackproof.errors import UsageError
 from stackproof.options import RunOptions
 from stackproof.plan import Cell, Plan
 from stackproof.recorder.mode import Mode
+from stackproof.run import orchestrate
 from stackproof.swarm import coordinator, pieces, refusals
 
 HERE = Path()
@@ -65,6 +67,13 @@ def test_what_it_cannot_do_it_says(planned: Plan, caller: Mapping[str, str], say
     with pytest.raises(UsageError, match=says) as raised:
         refusals.check(planned, caller)
     assert hint in (raised.value.hint or "")
+
+
+def test_a_run_that_is_refused_leaves_no_folder_behind(tmp_path: Path) -> None:
+    refused = replace(plan(keep=True), project=tmp_path, run_dir=tmp_path / "runs" / "7f3c2a")
+    with pytest.raises(UsageError, match="--keep"):
+        orchestrate.execute(refused, console=Console(quiet=True), environ={})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_provider_that_the_nodes_can_reach_is_welcome() -> None:
