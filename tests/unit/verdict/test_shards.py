@@ -422,7 +422,9 @@ def test_what_is_expected_can_be_written_from_shards(
     assert main(["policy", "update", "--dry-run", *names], environ={}, project=project.folder) == 0
     assert capsys.readouterr().out == ""
     assert main(["policy", "update", *names[1:]], environ={}, project=project.folder) == 7
-    assert "shard 1/3 is missing, so nobody knows which tests it has" in capsys.readouterr().err
+    refused = capsys.readouterr().err
+    assert "shard 1/3 is missing, so nobody knows which tests it has" in refused
+    assert "name the folders of all its shards" in refused
 
 
 def test_compared_with_last_time_a_sharded_cell_is_the_same_cell(
