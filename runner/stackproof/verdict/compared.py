@@ -106,6 +106,7 @@ def to_json(results: Results) -> dict[str, Any]:
             by.setdefault(outcome.value, []).append(name)
     return {
         "tests": tests,
+        "partly": sorted(results.partly),
         "benchmark": None if results.benchmark is None else benchmark.to_json(results.benchmark),
     }
 
@@ -150,6 +151,7 @@ def _of_verdict(data: Mapping[str, Any]) -> Results:
         rules={str(rule.get("title")): str(rule.get("state")) for rule in rules},
         drift=dict(_drift_of(data.get("live"))),
         tests=tests,
+        partly=frozenset(jsonfile.strings(section, "partly")),
         benchmark=benchmark.of_json(measured) if measured else None,
     )
 
@@ -188,7 +190,8 @@ def compare(now: Results, then: Results) -> Compared:
     changes: dict[str, list[str]] = {name: [] for name in ("failing", "fixed", "skipped", "removed", "added")}
     for cell in sorted(now.tests.keys() & then.tests.keys()):
         for what, name in _changes(now.tests[cell], then.tests[cell]):
-            if what != "removed" or cell not in now.partly:  # a test of a shard that is missing is not gone
+            # A test of a shard that is missing is not gone, nor was it when it was missing then.
+            if cell not in {"removed": now.partly, "added": then.partly}.get(what, ()):
                 changes[what].append(f"{name} in {cell}")
     measured = None
     if now.benchmark is not None and then.benchmark is not None:
@@ -206,6 +209,7 @@ def compare(now: Results, then: Results) -> Compared:
         cells=(
             *(f"{cell} is new" for cell in sorted(now.tests.keys() - then.tests.keys())),
             *(f"{cell} is there in part now" for cell in sorted(now.partly & then.tests.keys())),
+            *(f"{cell} was there in part before" for cell in sorted(then.partly & now.tests.keys())),
             *(f"{cell} did not run now" for cell in sorted(then.tests.keys() - now.tests.keys())),
         ),
         drift=tuple(_drifts(now.drift, then.drift)),

@@ -446,3 +446,10 @@ def test_tests_of_a_missing_shard_are_not_called_removed(
     shown = capsys.readouterr().out
     assert f"{LIBRARY} is there in part now" in shown
     assert "removed" not in shown
+    # And the other way round, with the verdict over the part as what was before.
+    assert main(["verdict", "--output", "out", *command[1:3]], environ={}, project=project.folder) == 7
+    capsys.readouterr()
+    main(["verdict", run.run_id, "--compared-with", "out/verdict.json"], environ={}, project=project.folder)
+    shown = capsys.readouterr().out
+    assert f"{LIBRARY} was there in part before" in shown
+    assert "added" not in shown
