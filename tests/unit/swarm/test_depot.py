@@ -93,12 +93,14 @@ def test_who_delivers_once_more_because_the_answer_got_lost_is_not_late(served: 
 
 def test_who_tries_again_while_the_first_upload_still_hangs_is_not_cut_by_it(served: Served) -> None:
     with socket.create_connection(("127.0.0.1", served.server.server_address[1]), timeout=5) as line:
-        head = f"PUT /results/0/1 HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 6\r\n\r\nres"
+        head = f"PUT /results/0/1 HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 600\r\n\r\nXXX"
         line.sendall(head.encode())
         deadline = time.monotonic() + 5
         while not list((served.depot.folder / "results").iterdir()):
             assert time.monotonic() < deadline
         served.way().deliver(io.BytesIO(b"result"))
+        # Of the first one a little more comes, in letters by which it can be told.
+        line.sendall(b"XX")
         line.shutdown(socket.SHUT_WR)
         while line.recv(1000):
             pass
