@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,7 +13,7 @@ from stackproof.cli.cli_words import run_parameters
 from stackproof.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from stackproof.catalog.records import Catalog
+    from stackproof.cli.lane_cli import Surroundings
     from stackproof.lanes.records import Lane
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -69,21 +69,6 @@ class PlanCommand(click.Command):
         ):
             with formatter.section(heading):
                 formatter.write_dl([row for row in rows if row is not None])
-
-
-class Surroundings(Protocol):
-    """What the command line hands to every command."""
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """The caller's environment."""
-
-    @property
-    def project(self) -> Path:
-        """The project's folder."""
-
-    def catalog(self) -> Catalog:
-        """Everything that can be named."""
 
 
 def parameters() -> list[click.Parameter]:
