@@ -22,6 +22,22 @@ def ask(path):
     with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=20) as answer:
         return answer.read().decode()
 """
+SLOW = (
+    ASK
+    + """
+import pathlib, time
+
+def test_before():
+    assert ask("/x") == "ok"
+
+def test_two():
+    pathlib.Path("in-two").touch()
+    for _ in range(600):
+        if pathlib.Path("go-on").exists(): break
+        time.sleep(0.05)
+    assert ask("/y") == "ok"
+"""
+)
 SERVE = """
 import http.server, os, pathlib, sys
 

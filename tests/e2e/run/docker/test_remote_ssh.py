@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.e2e.run.docker import elsewhere
 from tests.e2e.run.docker.elsewhere import SSH, THERE, Elsewhere
-from tests.e2e.run.docker.neighbours import ASK
+from tests.e2e.run.docker.neighbours import SLOW
 
 from stackproof.errors import DockerError, ExitCode
 from stackproof.stack import engine as engines
@@ -25,22 +25,6 @@ if TYPE_CHECKING:
 
 Add = Callable[..., str]
 
-SLOW = (
-    ASK
-    + """
-import pathlib, time
-
-def test_before():
-    assert ask("/x") == "ok"
-
-def test_two():
-    pathlib.Path("in-two").touch()
-    for _ in range(600):
-        if pathlib.Path("go-on").exists(): break
-        time.sleep(0.05)
-    assert ask("/y") == "ok"
-"""
-)
 # All sshd there but the one that listens.
 SESSIONS = "kill $(cat /proc/$(cat /run/sshd.pid)/task/*/children)"
 

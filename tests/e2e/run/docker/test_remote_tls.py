@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.e2e.run.docker import asking, elsewhere
 from tests.e2e.run.docker.elsewhere import HERE, TCP, THERE, Elsewhere
-from tests.e2e.run.docker.neighbours import ASK
+from tests.e2e.run.docker.neighbours import SLOW
 
 from stackproof.errors import DockerError, ExitCode
 from stackproof.stack import engine as engines
@@ -31,19 +31,6 @@ if TYPE_CHECKING:
 
 Add = Callable[..., str]
 Begin = Callable[..., subprocess.Popen[str]]
-
-WAITS = """
-def test_before():
-    assert ask("/x") == "ok"
-
-def test_two():
-    pathlib.Path("in-two").touch()
-    for _ in range(600):
-        if pathlib.Path("go-on").exists(): break
-        time.sleep(0.05)
-    assert ask("/y") == "ok"
-"""
-SLOW = ASK + "import pathlib, time\n" + WAITS
 
 
 @pytest.fixture(autouse=True)
