@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from stackproof.stack import proctable, pump
 
 LOOPBACK = "127.0.0.1"
+_KERNELS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_LOWEST = 10_000  # below are the places of well-known services
+_ENOUGH = 1_000  # ports, of which a free one is found soon
+_TRIES = 64
+_HELD = 60.0  # seconds: what is started binds its port long before
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,16 +38,75 @@ class Listener:
 
 
 def free_port(host: str = LOOPBACK, *, early: bool = False) -> int:
-    """A port that the kernel says is free now. It is not held: the caller's process binds it within moments.
+    """A port that is free now, and that nobody else comes by until the caller's process binds it.
+
+    It lies where the kernel takes none for connections or for sockets that ask for any, and no other `free_port` of
+    this network namespace has given it out within the last minute. Where that cannot be had, one is free now.
 
     early: an address that this machine will have, and need not have yet.
     """
+    apart = _apart()
+    for _ in range(_TRIES if apart else 0):
+        port = apart[secrets.randbelow(len(apart))]
+        if _claims.take(port) and _binds(host, port, early=early):
+            return port
+    return _bound(host, 0, early=early)
+
+
+def _binds(host: str, port: int, *, early: bool) -> bool:
+    try:
+        _bound(host, port, early=early)
+    except OSError:
+        return False
+    return True
+
+
+def _bound(host: str, port: int, *, early: bool) -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         if early:
             probe.setsockopt(socket.IPPROTO_IP, pump.IP_FREEBIND, 1)
-        probe.bind((host, 0))
-        port: int = probe.getsockname()[1]
-        return port
+        probe.bind((host, port))
+        return int(probe.getsockname()[1])
+
+
+def _apart() -> range:
+    """The ports that the kernel never gives out by itself; empty where it does not say which these are."""
+    try:
+        low, high = (int(each) for each in _KERNELS.read_text(encoding="ascii").split())
+    except (OSError, ValueError):
+        return range(0)
+    below, above = range(_LOWEST, low), range(high + 1, 65_536)
+    widest = max(below, above, key=len)
+    return widest if len(widest) >= _ENOUGH else range(0)
+
+
+class _Claims:
+    """Ports that this process has given out of late, each held by a socket whose name is the port.
+
+    Such names are the kernel's (Linux), one namespace of them for each of ports, and gone with the process: nothing is
+    left behind, whatever ends it.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._held: deque[tuple[float, int]] = deque()  # since when, descriptor
+        self._lock = threading.Lock()
+
+    def take(self, port: int) -> bool:
+        """Whether nobody else has it; it is ours for a minute then."""
+        with self._lock:
+            while self._held and self._clock() - self._held[0][0] > _HELD:
+                os.close(self._held.popleft()[1])
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as name:
+                try:
+                    name.bind(f"\0stackproof-port-{port}")
+                except OSError:
+                    return False
+                self._held.append((self._clock(), name.detach()))
+            return True
+
+
+_claims = _Claims()
 
 
 def listeners(port: int, *, host: str = LOOPBACK, except_pids: frozenset[int] = frozenset()) -> tuple[Listener, ...]:
