@@ -175,13 +175,26 @@ def build(
 def _served(cell: Cell, service_url: str) -> dict[str, str]:
     """The provider variables of the setup, each with the service's URL in the place of the provider's."""
     named = {provider.variable: provider.name for provider in cell.setup.providers if provider.variable}
+    path, for_each = ("", "") if cell.service is None else (cell.service.api_path, cell.service.for_each)
+    if for_each:
+        origin = service_url.removesuffix(path) + (for_each if len(named) > 1 else "")
+        return {
+            variable: origin.replace("{provider}", name) + _path_of(variable, path, cell.setup)
+            for variable, name in named.items()
+        }
     if len(named) > 1 and "{provider}" not in service_url:
         # At one URL nobody could tell their calls apart, and no replay would find them again.
         raise UsageError(
             f"one provider service cannot stand in for the {len(named)} providers of setup {cell.setup.name!r}",
-            hint="an 'api_path' with {provider} in it, in the service's service.yaml, gives each a URL of its own",
+            hint='in its service.yaml, for_each: "/for/{provider}" gives each a URL of its own, if it answers there',
         )
     return {variable: service_url.replace("{provider}", name) for variable, name in named.items()}
+
+
+def _path_of(variable: str, api_path: str, setup: SetupSpec) -> str:
+    """None for a variable whose own URL has none, as Anthropic's: its SDK appends the whole path itself."""
+    own = setup.env.get(variable)
+    return api_path if own is None or urlsplit(_with_scheme(own)).path.strip("/") else ""
 
 
 def missing(cell: Cell, options: RunOptions, caller: Mapping[str, str]) -> tuple[str, ...]:

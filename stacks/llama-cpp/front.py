@@ -11,15 +11,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import socket
 import struct
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from http_message import MAX_HEAD, BodyTooLargeError, Head, MessageError, json_answer, read_body, read_head
 
 SERVER = "stackproof-llama-cpp-front"
+_FOR = re.compile(rb"^(\S+ )/for/[^/\s]+(?=/)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,6 +119,8 @@ class Front:
             if "100-continue" in (head.get("expect") or "").lower():
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             body = await read_body(reader, head)
+        # It stands in for several providers at once: below which name it is called makes no difference to it.
+        head = replace(head, start=_FOR.sub(rb"\1", head.start))
         upstreams = self.upstreams
         if upstreams is None:
             # The words of llama.cpp for the same state.

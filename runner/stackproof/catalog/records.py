@@ -277,7 +277,8 @@ class ServiceSpec:
     requirements: file for pip, installed into a virtual environment of the service's own. command: argv with the
     templates {python}, {port} and {cache}. docker: how it runs in a container; asked for by `docker:NAME`, and without
     a command the only way. api_path: what follows the origin in the URL handed to a setup's provider variables;
-    {provider} in it is the provider's name. server and models: facts that go into the provenance of recordings, models
+    {provider} in it is the provider's name. for_each: what comes before that where a setup has several providers, whose
+    calls would not be told apart at one URL. server and models: facts that go into the provenance of recordings, models
     by alias. synthetic: no model answers, so each recording says that it is synthetic.
     """
 
@@ -289,6 +290,7 @@ class ServiceSpec:
     docker: ServiceImage | None = None
     readiness: ReadinessSpec = ReadinessSpec()
     api_path: str = "/v1"
+    for_each: str = ""
     server: str
     models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     synthetic: bool = False

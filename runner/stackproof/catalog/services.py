@@ -15,7 +15,16 @@ def load_service(path: Path, *, shown: str) -> ServiceSpec:
     name = path.parent.name
     section = read(path, what=f"service {name!r}", shown=shown)
     section.only(
-        "description", "requirements", "command", "docker", "readiness", "api_path", "server", "models", "synthetic"
+        "description",
+        "requirements",
+        "command",
+        "docker",
+        "readiness",
+        "api_path",
+        "for_each",
+        "server",
+        "models",
+        "synthetic",
     )
     requirements = section.text("requirements")
     command = section.texts("command")
@@ -35,7 +44,8 @@ def load_service(path: Path, *, shown: str) -> ServiceSpec:
         command=command,
         docker=image,
         readiness=readiness(section),
-        api_path=_api_path(section),
+        api_path=_url_path(section, "api_path", "/v1"),
+        for_each=_url_path(section, "for_each", ""),
         server=section.required_text("server"),
         models=_models(section),
         synthetic=section.boolean("synthetic", default=False),
@@ -59,12 +69,12 @@ def _image(section: Section, folder: Path) -> ServiceImage | None:
     )
 
 
-def _api_path(section: Section) -> str:
-    path = section.text("api_path")
+def _url_path(section: Section, key: str, default: str) -> str:
+    path = section.text(key)
     if path is None:
-        return "/v1"
+        return default
     if path and not path.startswith("/"):
-        section.fail(f"'api_path' of {section.what} must start with '/'", key="api_path")
+        section.fail(f"{key!r} of {section.what} must start with '/'", key=key)
     return path.rstrip("/")
 
 

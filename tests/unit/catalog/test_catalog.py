@@ -70,6 +70,7 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
         tmp_path,
         "stacks/tiny/service.yaml",
         "description: tiny\ncommand: ['{python}', serve.py]\nserver: tiny 1.0\napi_path: /v1/\n"
+        "for_each: '/for/{provider}/'\n"
         "models: {m: {synthetic_weights: true, sha256: '00'}}\n",
     )
     found = catalog.load(tmp_path)
@@ -81,6 +82,7 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
     assert stack.id_hook == "shop.core.ids:set_id_override"
     service = found.service("tiny")
     assert service.api_path == "/v1"
+    assert service.for_each == "/for/{provider}"
     assert service.models == {"m": {"synthetic_weights": True, "sha256": "00"}}
     assert service.synthetic is False
 
@@ -90,7 +92,6 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
     [
         ("description: x\nmodes: [sever]\n", ":2: unknown mode 'sever' in stack 'shop', did you mean 'server'?"),
         ("description: x\nmodes: [server]\n", ":2: stack 'shop' supports server mode and lacks 'command'"),
-        ("description: x\nmodes: [library]\n", ":2: stack 'shop' supports library mode and lacks 'app'"),
         ("description: x\nmodes: [docker]\napp: shop\n", ":3: 'app' of stack 'shop' must be written module:factory"),
         (
             "description: x\nmodes: [docker]\nid_hook: shop.ids\n",

@@ -331,6 +331,25 @@ def test_a_service_has_a_url_for_each_provider_that_it_stands_in_for(tmp_path: P
         variables("http://h:1/v1")
 
 
+def test_one_service_stands_in_for_several_providers_below_a_name_each(tmp_path: Path) -> None:
+    a, b = ProviderSpec(name="a", variable="A_URL"), ProviderSpec(name="b", variable="B_URL")
+    env = {"A_URL": "https://a.example/v1", "B_URL": "https://b.example"}
+    service = replace(SERVICE, api_path="/v1", for_each="/for/{provider}")
+
+    def variables(*providers: ProviderSpec) -> dict[str, str | None]:
+        cell = replace(SERVED, service=service, setup=replace(SETUP, providers=providers, env=env))
+        found = build(
+            cell=cell, options=RunOptions(), project=tmp_path, run_id="abcdef", cell_dir=Path("cell"), caller={},
+            base_url=None, service_url="http://h:1/v1",
+        )  # fmt: skip
+        return {provider.name: found.stack.get(str(provider.variable)) for provider in providers}
+
+    # A URL that has no path, as Anthropic's, gets none: its SDK appends the whole of it.
+    assert variables(a, b) == {"a": "http://h:1/for/a/v1", "b": "http://h:1/for/b"}
+    assert variables(a) == {"a": "http://h:1/v1"}
+    assert variables(b) == {"b": "http://h:1"}
+
+
 def test_caller_is_left_alone() -> None:
     caller = {"PATH": "/bin"}
     run(Case(caller=caller))

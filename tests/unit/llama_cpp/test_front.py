@@ -164,6 +164,35 @@ def test_request_passes_byte_for_byte_but_for_hop_by_hop_headers() -> None:
     assert kept == [expected + b'Connection: close\r\n\r\n {"a" : 1}']
 
 
+@pytest.mark.parametrize(
+    ("path", "onward"),
+    [
+        ("/for/openai/v1/chat/completions", "/v1/chat/completions"),
+        ("/for/anthropic/v1/messages?beta=true", "/v1/messages?beta=true"),
+        ("/for/", "/for/"),
+        ("/v1/for/a/b", "/v1/for/a/b"),
+    ],
+)
+def test_the_name_of_a_provider_before_the_path_is_not_passed_on(path: str, onward: str) -> None:
+    kept: list[bytes] = []
+
+    async def scenario() -> None:
+        async with fronted(keeps(kept)) as port:
+            await answer(port, post({}, path=path))
+
+    run(scenario())
+    assert kept[0].startswith(f"POST {onward} HTTP/1.1\r\n".encode())
+
+
+def test_models_and_health_are_answered_below_the_name_of_a_provider() -> None:
+    async def scenario() -> None:
+        async with fronted(says(b'{"data": [1]}'), says(b'{"data": [2]}')) as port:
+            listed = await answer(port, b"GET /for/openai/v1/models HTTP/1.1\r\nHost: p\r\n\r\n")
+            assert listed.endswith(b'{"data":[1,2],"models":[]}')
+
+    run(scenario())
+
+
 def test_chunked_request_body_is_read_for_its_model_and_sent_on_with_its_length() -> None:
     kept: list[bytes] = []
     raw = json.dumps({"model": TOOLS}).encode()
