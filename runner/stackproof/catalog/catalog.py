@@ -38,7 +38,8 @@ def load(project: Path) -> Catalog:
     containers: dict[str, tuple[BesideSpec, Section]] = {}
     for folder in _folders(project):
         if (folder / "setups.yaml").is_file():
-            setups |= load_setups(folder / "setups.yaml", shown=_shown(folder / "setups.yaml", project))
+            path = folder / "setups.yaml"
+            setups |= load_setups(path, shown=_shown(path, project), known=setups)
         for path in sorted(folder.glob("*/stack.yaml")):
             stacks[path.parent.name] = load_stack(path, shown=_shown(path, project))
         for path in sorted(folder.glob("*/service.yaml")):

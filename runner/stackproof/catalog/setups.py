@@ -6,23 +6,30 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from stackproof.catalog import combining
 from stackproof.catalog.names import check_name
 from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, Wire
 from stackproof.catalog.yaml_source import Section, read
 from stackproof.suggest import did_you_mean
 
 
-def load_setups(path: Path, *, shown: str) -> dict[str, SetupSpec]:
-    """All setups of one file; UsageError with file and line when something in it is wrong."""
+def load_setups(path: Path, *, shown: str, known: Mapping[str, SetupSpec] | None = None) -> dict[str, SetupSpec]:
+    """All setups of one file; UsageError with file and line when something in it is wrong.
+
+    known: those of other files, which a setup may combine, as it may those further up in its own.
+    """
     file = read(path, what="the file of setups", shown=shown)
-    return {
-        check_name(file, "setup", name): _setup(name, section, source=path) for name, section in file.sections("setup")
-    }
+    setups: dict[str, SetupSpec] = {}
+    for name, section in file.sections("setup"):
+        check_name(file, "setup", name)
+        setups[name] = _setup(name, section, source=path, known={**(known or {}), **setups})
+    return setups
 
 
-def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
+def _setup(name: str, section: Section, *, source: Path, known: Mapping[str, SetupSpec]) -> SetupSpec:
     section.only(
         "description",
+        "combines",
         "env",
         "models",
         "embedding_dimension",
@@ -35,9 +42,11 @@ def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
         "containers",
         "rules",
     )
-    return SetupSpec(
+    of = combining.parts(section, known)
+    theirs = {variable: value for part in of for variable, value in part.env.items()}
+    own = SetupSpec(
         name=name,
-        description=section.required_text("description"),
+        description=_description(section, of),
         env=section.text_map("env"),
         models=_models(section),
         embedding_dimension=section.integer("embedding_dimension", minimum=1),
@@ -45,12 +54,20 @@ def _setup(name: str, section: Section, *, source: Path) -> SetupSpec:
         optional_secrets=section.texts("optional_secrets"),
         needs=section.texts("needs"),
         replay=section.text_map("replay"),
-        providers=_providers(section),
+        providers=_providers(section, theirs),
         service=section.text("service"),
         containers=section.texts("containers"),
         rules=section.rules(),
         source=source,
     )
+    return combining.combined(own, of, section) if of else own
+
+
+def _description(section: Section, of: tuple[SetupSpec, ...]) -> str:
+    """What it says; of one that combines others and says nothing, their names."""
+    if of and "description" not in section.data:
+        return " and ".join(part.name for part in of)
+    return section.required_text("description")
 
 
 def _models(section: Section) -> dict[ModelRole, str]:
@@ -70,11 +87,11 @@ def _models(section: Section) -> dict[ModelRole, str]:
     return {role: inner.required_text(role) for role in ModelRole if role.value in inner.data}
 
 
-def _providers(section: Section) -> tuple[ProviderSpec, ...]:
+def _providers(section: Section, theirs: Mapping[str, str]) -> tuple[ProviderSpec, ...]:
     inner = section.section("providers", f"'providers' of {section.what}")
     if inner is None:
         return ()
-    known = section.text_map("env")
+    known = {**theirs, **section.text_map("env")}
     return tuple(_provider(name, item, known) for name, item in inner.sections("provider"))
 
 
