@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stackproof import proxies
 from stackproof.environment import Environment
 from stackproof.options import RunOptions
 from stackproof.plan import Cell
-
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 def inside(cell: Cell, options: RunOptions, built: Environment) -> Mapping[str, str]:
@@ -19,7 +18,7 @@ def inside(cell: Cell, options: RunOptions, built: Environment) -> Mapping[str, 
     return {
         name: value
         for name, value in built.stack.items()
-        if name in named or name.startswith("STACKPROOF_") or name.upper() in _PROXIES
+        if name in named or name.startswith("STACKPROOF_") or proxies.is_one(name)
     }
 
 

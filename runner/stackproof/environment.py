@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from stackproof import proxies
 from stackproof.catalog.records import ModelRole, ProviderSpec, ServiceSpec, SetupSpec, StackMode, StackSpec
 from stackproof.edge import wiring
 from stackproof.edge.places import Places
@@ -52,7 +53,7 @@ _OURS = frozenset(
 _OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_")
 # Python would leave out every assert of helpers, and with `--assert=plain` of the tests too: all would be green.
 _NO_ASSERTS = "PYTHONOPTIMIZE"
-_LOOPBACK = ("localhost", "127.0.0.1")
+_IN_PROCESS = (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY)
 _NAMED = re.compile(r"\{(\w+)\}")
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
 
@@ -141,10 +142,11 @@ def build(
     if _needs_no_secret(cell):
         placeholders = frozenset(name for name in cell.setup.all_secrets if not common.get(name))
         common |= dict.fromkeys(placeholders, PLACEHOLDER)
-    if cell.inference_mode is Mode.REPLAY:
+    if replay := cell.inference_mode is Mode.REPLAY:
         common |= _absent(_only_for_replay(cell), common)
     common |= _ours(cell, options, project=project, run_id=run_id, cell_dir=cell_dir, base_url=base_url)
-    common |= _without_proxy(common)
+    near = (*beside, *proxies.hosts((moved or {}).values()), "" if edge is None else edge.host)
+    common = proxies.settled(common, kept=given, goes_out=cell.mode is StackMode.REMOTE or not replay, direct=near)
     settings = _settings(
         cell, options, project=project, run_id=run_id, cell_dir=cell_dir, base_url=base_url, values=common
     )
@@ -153,8 +155,7 @@ def build(
     if wiring.is_at_edge(cell):
         stack = wiring.wired(stack, cell, settings.providers, edge)
     # In library mode the tests' process is the stack's. Beside a server, too, tests may know things by its names.
-    in_process = cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY)
-    tests = stack if in_process else {**common, **_renamed(cell.stack, common), **given}
+    tests = stack if cell.mode in _IN_PROCESS else {**common, **_renamed(cell.stack, common), **given}
     tests = {name: value for name, value in tests.items() if name != _NO_ASSERTS}
     secrets = frozenset(name for name in (*stack, *cell.setup.all_secrets) if is_secret(name, cell.setup))
     return Environment(
@@ -216,8 +217,7 @@ def _needs_no_secret(cell: Cell) -> bool:
 
 
 def _refuse_missing(cell: Cell, options: RunOptions, caller: Mapping[str, str]) -> None:
-    names = missing(cell, options, caller)
-    if names:
+    if names := missing(cell, options, caller):
         raise UsageError(
             f"setup {cell.setup.name!r} needs {' and '.join(names)} for {cell.inference_mode.value}, "
             f"which the environment lacks",
@@ -398,12 +398,3 @@ def _stack(
 def _renamed(stack: StackSpec, values: Mapping[str, str]) -> dict[str, str]:
     """What this run sets, under the names that the stack and its tests have for it."""
     return {own: values[ours] for ours, own in stack.variables.items() if ours in values}
-
-
-def _without_proxy(values: Mapping[str, str]) -> dict[str, str]:
-    """Keep a corporate proxy out of the way between tests and stack, which talk over loopback."""
-    if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in values):
-        return {}
-    already = [part.strip() for part in (values.get("NO_PROXY") or values.get("no_proxy") or "").split(",")]
-    joined = ",".join(dict.fromkeys([*filter(None, already), *_LOOPBACK]))
-    return {"NO_PROXY": joined, "no_proxy": joined}

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from stackproof import proxies
 from stackproof.catalog.records import BesideSpec, DockerSpec
 from stackproof.edge import luggage, process, stack_edge
 from stackproof.edge.addresses import HEALTH
@@ -32,7 +33,6 @@ _PYTHON = "/venv/bin/python"
 _FIRST_PORT = 4000
 _READY = 60.0
 _BASE = "STACKPROOF_DOCKER_BASE"
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _ASK = "import sys, urllib.request as u; u.build_opener(u.ProxyHandler({})).open(sys.argv[1], timeout=5)"
 SPEC = BesideSpec(
     name=process.NAME,
@@ -167,7 +167,7 @@ def running(
 def _given(cell: Cell, built: Environment, folder: Path) -> dict[str, str]:
     """Its variables: the run's settings, the secrets to be kept out of files, and how this machine reaches others."""
     wanted = {VARIABLE, *cell.setup.all_secrets}
-    given = {name: value for name, value in built.tests.items() if name in wanted or name.upper() in _PROXIES}
+    given = {name: value for name, value in built.tests.items() if name in wanted or proxies.is_one(name)}
     authorities = built.tests.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
     if cell.inference_mode is not Mode.REPLAY and authorities and os.access(authorities, os.R_OK):
         # Its image need not have any, and this machine may trust one of its own.

@@ -62,6 +62,7 @@ CELL = Cell(
     suite=SUITE, setup=SETUP, stack=STACK, mode=StackMode.SERVER, inference_mode=Mode.REPLAY, service=None,
     paths=SUITE.roots,
 )  # fmt: skip
+GIVEN = {"OPENAI_API_KEY": "k", "REGION": "us"}
 SERVED = replace(CELL, inference_mode=Mode.RECORD, service=SERVICE)
 LIBRARY = replace(CELL, mode=StackMode.LIBRARY)
 ABSENT = None
@@ -211,8 +212,18 @@ CASES = {
         ),
     ),
     "a proxy stays out of loopback": Case(
-        caller={"HTTPS_PROXY": "http://proxy:3128", "no_proxy": "corp.example, localhost"},
+        cell=replace(CELL, inference_mode=Mode.LIVE),
+        caller={**GIVEN, "HTTPS_PROXY": "http://proxy:3128", "no_proxy": "corp.example, localhost"},
         **both(NO_PROXY="corp.example,localhost,127.0.0.1", no_proxy="corp.example,localhost,127.0.0.1"),
+    ),
+    "where nothing goes out there is no proxy": Case(
+        caller={"https_proxy": "http://proxy:3128", "ALL_PROXY": "socks5://proxy:1080", "NO_PROXY": "corp.example"},
+        **both(https_proxy=ABSENT, ALL_PROXY=ABSENT, NO_PROXY=ABSENT, no_proxy=ABSENT),
+    ),
+    "but one that was asked for": Case(
+        options={"env": ("HTTPS_PROXY=http://mine:3128",)},
+        caller={"HTTPS_PROXY": "http://proxy:3128"},
+        **both(HTTPS_PROXY="http://mine:3128", no_proxy="localhost,127.0.0.1"),
     ),
     "without a proxy nothing is said about one": Case(**both(NO_PROXY=ABSENT)),
     "secrets are masked wherever they stand": Case(

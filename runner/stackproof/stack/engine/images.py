@@ -78,6 +78,8 @@ class Images(Calls):
                     forcerm=True,
                     decode=True,
                     timeout=int(_SILENT),
+                    # Without a network it needs no proxy of the command line's file, and its layers would keep them.
+                    use_config_proxy=False,
                 )
                 return found
 
