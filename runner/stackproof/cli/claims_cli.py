@@ -9,7 +9,7 @@ import click
 from stackproof import console
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.surroundings import Surroundings
 from stackproof.faults import claim_environment, claim_events, claim_file, claim_values
 from stackproof.faults.claim_file import Claim
 from stackproof.verdict import policy

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from stackproof.cli import examples
+from stackproof.cli.sentences import SENTENCES
 from stackproof.errors import StackproofError, UsageError
 from stackproof.option_kinds import Group, Kind, Option
 from stackproof.option_table import OPTIONS
@@ -27,24 +29,30 @@ class CommandGroup(click.Group):
 
     def __init__(self, *args: Any, elsewhere: Mapping[str, str] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._elsewhere = elsewhere or {}
+        self.elsewhere = elsewhere or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, those of commands that are not imported yet too."""
-        return sorted({*super().list_commands(ctx), *self._elsewhere})
+        return sorted({*super().list_commands(ctx), *self.elsewhere})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported now if it lives elsewhere."""
-        if cmd_name not in self._elsewhere:
-            return super().get_command(ctx, cmd_name)
-        module, _, attribute = self._elsewhere[cmd_name].partition(":")
-        command = getattr(import_module(module), attribute)
-        return command if isinstance(command, click.Command) else None
+        """The command of that name with its examples, imported now if it lives elsewhere."""
+        if cmd_name in self.elsewhere:
+            module, _, attribute = self.elsewhere[cmd_name].partition(":")
+            command = getattr(import_module(module), attribute)
+        else:
+            command = super().get_command(ctx, cmd_name)
+        return examples.put(command, _path(ctx, cmd_name)) if isinstance(command, click.Command) else None
+
+    def sentence(self, ctx: click.Context, cmd_name: str) -> str:
+        """What a command does, in one sentence; none is imported for it where `sentences` has it."""
+        known = SENTENCES.get(_path(ctx, cmd_name)) if cmd_name in self.elsewhere else None
+        command = self.get_command(ctx, cmd_name) if known is None else None
+        return known or (command.get_short_help_str(limit=1000) if command is not None else "")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As click's, which would cut a sentence at the end of its line: here it goes on in the next one."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, command.get_short_help_str(limit=1000)) for name, command in commands if command is not None]
+        rows = [(name, self.sentence(ctx, name)) for name in self.list_commands(ctx)]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
@@ -68,8 +76,13 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class RunCommand(click.Command):
-    """`run`: its options come from the table, and what follows `--` is kept for pytest untouched."""
+def _path(ctx: click.Context, cmd_name: str) -> str:
+    """A command's words below `stackproof`."""
+    return " ".join([*ctx.command_path.split()[1:], cmd_name])
+
+
+class PytestCommand(click.Command):
+    """A command that hands what follows `--` to pytest untouched."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Set what follows the first `--` apart before click sees it."""
@@ -80,6 +93,10 @@ class RunCommand(click.Command):
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The usage line also tells of pytest's arguments."""
         return [*super().collect_usage_pieces(ctx), "[-- PYTEST ARGUMENTS]"]
+
+
+class RunCommand(PytestCommand):
+    """`run`: its options come from the table, each group of them under a heading of its own."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """One heading for each group of the table."""

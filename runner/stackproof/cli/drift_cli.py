@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from stackproof import console
-from stackproof.cli.policy_cli import Surroundings, run_folder
 from stackproof.cli.recordings_words import Room, room
+from stackproof.cli.surroundings import Surroundings, run_folder
 from stackproof.drift import cell, markdown, telling
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import drift, jsonfile

@@ -6,7 +6,7 @@ import click
 
 from stackproof import console
 from stackproof.cli.cli_words import given, run_parameters
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.surroundings import Surroundings
 
 _TAKEN = (
     "setup", "suite", "inference_mode", "recording_dir", "provider_service", "allow_record_in_ci", "env",

@@ -9,7 +9,7 @@ import click
 from stackproof import catalog, console
 from stackproof.ci import log
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.surroundings import Surroundings
 from stackproof.parts import secrets_of_setups
 from stackproof.recorder import redact
 from stackproof.verdict import freshness as fresh

@@ -18,6 +18,7 @@ import click
 
 from stackproof import __version__, console
 from stackproof.ci import guard
+from stackproof.cli import examples
 from stackproof.cli.cli_words import CommandGroup, RunCommand, given, run_parameters, usage_error
 from stackproof.errors import ExitCode, StackproofError, refused_by_system
 from stackproof.option_values import truthy
@@ -117,6 +118,9 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
 @click.version_option(__version__, prog_name="stackproof", message="%(prog)s %(version)s")
 def cli() -> None:
     """Prove that software on top of language models is fit to release."""
+
+
+examples.put(cli, "")
 
 
 @cli.command(

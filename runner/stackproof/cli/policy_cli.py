@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 import click
 
@@ -14,11 +13,11 @@ from stackproof import catalog, console
 from stackproof.ci import guard, log
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.listing import print_json
-from stackproof.errors import ExitCode, UsageError
-from stackproof.evidence import git, jsonfile
+from stackproof.cli.surroundings import Surroundings, newest_run, run_folder
+from stackproof.errors import ExitCode
+from stackproof.evidence import git
 from stackproof.evidence.gather import gather
 from stackproof.parts import secrets_of
-from stackproof.plan import RUNS
 from stackproof.recorder import redact
 from stackproof.release import show
 from stackproof.verdict import accepted, compared, elsewhere, expected, publish, render, update
@@ -28,18 +27,6 @@ from stackproof.verdict.concealing import conceal_verdict
 from stackproof.verdict.explain import explain
 from stackproof.verdict.policy import PATH, load
 from stackproof.verdict.weigh import weigh_evidence
-
-
-class Surroundings(Protocol):
-    """What the command line hands to every command."""
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """The caller's environment."""
-
-    @property
-    def project(self) -> Path:
-        """The project's folder."""
 
 
 @click.group("policy", cls=CommandGroup)
@@ -55,7 +42,7 @@ def policy_check(around: Surroundings, run: str | None) -> int:
 
     RUN (an id or a folder; default: the newest run) tells which waived tests do not fail, if it is of this commit.
     """
-    folder = run_folder(around.project, run) if run is not None else _newest(around.project)
+    folder = run_folder(around.project, run) if run is not None else newest_run(around.project)
     shown = None if folder is None else seen(folder, git.state(around.project).commit)
     if run is not None and shown is None:
         console.out(f"run {run} is of another commit and says nothing about waivers")
@@ -177,33 +164,3 @@ def _changes(project: Path, folders: Sequence[Path], now: Callable[[], Results],
     if earlier is None:
         return None
     return compared.compare(now(), compared.read(earlier))
-
-
-def run_folder(project: Path, named: str | None) -> Path:
-    """The folder of a run: by id, by path, or the newest; UsageError when there is none."""
-    if named is not None:
-        for folder in (project / RUNS / named, project / named):
-            if folder.is_dir():
-                _refuse_runs(folder, named)
-                return folder
-        raise UsageError(f"there is no run {named}", hint=f"runs lie in {RUNS.as_posix()}/")
-    newest = _newest(project)
-    if newest is None:
-        raise UsageError("there is no run yet", hint="stackproof verify-release makes one")
-    return newest
-
-
-def _refuse_runs(folder: Path, named: str) -> None:
-    """UsageError for a folder of runs, which would be taken for a run that has left nothing."""
-    if any((folder / name).exists() for name in ("manifest.json", "plan.json", "cells")):
-        return
-    for inside in ("*/", "*/*/"):
-        if any(folder.glob(f"{inside}manifest.json")):
-            raise UsageError(f"{named} holds runs, and is none", hint=f"give them: {named.rstrip('/')}/{inside}")
-
-
-def _newest(project: Path) -> Path | None:
-    """The newest run that could hold cells of a policy; a live smoke is evidence beside it, and does not hide it."""
-    found = sorted((project / RUNS).glob("*/manifest.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    runs = (path.parent for path in found)
-    return next((run for run in runs if (jsonfile.read(run / "plan.json") or {}).get("kind") != "smoke"), None)

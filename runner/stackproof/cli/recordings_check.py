@@ -14,8 +14,8 @@ import click
 from stackproof import console
 from stackproof.cli import recordings_use
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.recorder import redact
 from stackproof.recordings import checking, corpus, disuse, leftovers, missing, observed

@@ -6,9 +6,8 @@ import click
 
 from stackproof import console
 from stackproof.cli.cli_words import CommandGroup
-from stackproof.cli.policy_cli import Surroundings, run_folder
+from stackproof.cli.surroundings import Surroundings, run_folder
 from stackproof.errors import ExitCode
-from stackproof.recordings import promote as promotion
 
 
 @click.group(
@@ -41,6 +40,8 @@ def recordings() -> None:
 @click.pass_obj
 def promote(around: Surroundings, run: str) -> int:
     """Put in place what RUN (an id or a folder) recorded and could not, because it was killed."""
+    from stackproof.recordings import promote as promotion  # noqa: PLC0415 - it loads the plugin, and pytest
+
     for cell in promotion.promote(run_folder(around.project, run)):
         left = f", {cell.left} left of tests that did not pass" if cell.left else ""
         console.out(f"{cell.cell}: {cell.written} files written, {cell.removed} removed{left}")

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from stackproof import console
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
 from stackproof.recordings import corpus, gitrange, lookup, markdown, pairing
 from stackproof.recordings.comparing import Difference, Kind, compare

@@ -12,9 +12,9 @@ import click
 from stackproof import console
 from stackproof.cli import recordings_form
 from stackproof.cli import recordings_words as words
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_form import titled
 from stackproof.cli.recordings_words import Room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import jsonfile
 from stackproof.recorder.canonical import canonical
@@ -37,7 +37,7 @@ _FILE = re.compile(r"(?:models-)?[0-9a-f]+(?:-[0-9a-f]+)*(?:-\d+)?(?:\.json)?")
 def explain(
     around: Surroundings, /, what: str, setup: tuple[str, ...], recording_dir: str | None, **form: bool
 ) -> ExitCode:
-    """Tell how FILE came by its name, or which recordings TEST has and which of its calls miss one.
+    """Tell how FILE came by its name, or what TEST has recorded and what it misses.
 
     FILE is a path, a file's name or its first digits. TEST is a node id, a test file, or a pattern with *. Exit code 6
     when a file has not the name that follows from it, or no call finds it; when a test has no recordings, or the newest

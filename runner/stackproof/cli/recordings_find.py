@@ -11,8 +11,8 @@ import click
 from stackproof import console
 from stackproof.cli import recordings_words as words
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.recordings import finding, looking

@@ -14,9 +14,9 @@ from stackproof import console, environment, options
 from stackproof.catalog.records import SetupSpec
 from stackproof.cli import recordings_find, recordings_form
 from stackproof.cli import recordings_words as words
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_form import titled
 from stackproof.cli.recordings_words import Room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.options import RunOptions
 from stackproof.recorder.canonical import canonical

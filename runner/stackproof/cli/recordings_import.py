@@ -12,8 +12,8 @@ import click
 
 from stackproof import console
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, followed, json_option, room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recordings.importing import walk
 from stackproof.recordings.importing.imported import Choices, Reader

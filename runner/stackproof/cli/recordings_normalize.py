@@ -8,8 +8,8 @@ import click
 
 from stackproof import console
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode
 from stackproof.recordings import corpus
 from stackproof.recordings.corpus import Entry

@@ -10,8 +10,8 @@ import click
 
 from stackproof import console
 from stackproof.ci import log
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, json_option, recording_dir_option, room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import jsonfile
 from stackproof.recorder import redact

@@ -12,9 +12,9 @@ import click
 
 from stackproof import console, options
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_resend import resend
 from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recorder.miss import command_for
 from stackproof.recorder.mode import Mode

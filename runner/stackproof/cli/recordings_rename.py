@@ -10,8 +10,8 @@ import click
 
 from stackproof import console
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room, followed, json_option, recording_dir_option, room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recordings import carrying, corpus
 from stackproof.recordings.carrying import Finished

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from stackproof import console
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import json_option, recording_dir_option, room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recordings import lookup, showing
 from stackproof.recordings.wording import json_text

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from stackproof import options
-from stackproof.cli.policy_cli import Surroundings
 from stackproof.cli.recordings_words import Room
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
 from stackproof.recordings import collection, corpus
 from stackproof.recordings.collection import Collected

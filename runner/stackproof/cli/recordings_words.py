@@ -14,7 +14,7 @@ import click
 
 from stackproof import catalog, console, options
 from stackproof.catalog.records import Catalog
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.surroundings import Surroundings
 from stackproof.recordings.query import Query
 
 Item = TypeVar("Item")

@@ -8,28 +8,14 @@ from typing import Any
 
 import click
 
-from stackproof.cli.cli_words import PYTEST_ARGS
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.cli_words import PYTEST_ARGS, PytestCommand
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
 from stackproof.live.order import SUITE, Limits, SmokeOrder
 from stackproof.option_table import BY_NAME
 from stackproof.option_values import read_value
 
 _USUAL = Limits()
-
-
-class SmokeCommand(click.Command):
-    """What follows `--` is kept for pytest untouched."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Set what follows the first `--` apart before click sees it."""
-        here = args.index("--") if "--" in args else len(args)
-        ctx.meta[PYTEST_ARGS] = tuple(args[here + 1 :])
-        return super().parse_args(ctx, args[:here])
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """The usage line also tells of pytest's arguments."""
-        return [*super().collect_usage_pieces(ctx), "[-- PYTEST ARGUMENTS]"]
 
 
 def _checked(name: str) -> Callable[[click.Context, click.Parameter, str | None], Any]:
@@ -41,7 +27,7 @@ def _checked(name: str) -> Callable[[click.Context, click.Parameter, str | None]
     return read
 
 
-@click.command("smoke", cls=SmokeCommand)
+@click.command("smoke", cls=PytestCommand)
 @click.option(
     "--setup",
     "setups",

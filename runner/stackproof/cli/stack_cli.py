@@ -12,7 +12,7 @@ import click
 from stackproof import console
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.stack import built, engine, labels, sweep
 from stackproof.stack.engine_records import Owned

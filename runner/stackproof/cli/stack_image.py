@@ -8,7 +8,7 @@ import click
 
 from stackproof import console
 from stackproof.cli.listing import print_json
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode
 
 

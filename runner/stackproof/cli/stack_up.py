@@ -12,7 +12,7 @@ import click
 from stackproof import console
 from stackproof.catalog.records import Catalog, StackMode
 from stackproof.cli.cli_words import given, run_parameters
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
 
 _TAKEN = (

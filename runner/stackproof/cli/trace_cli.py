@@ -8,7 +8,7 @@ import click
 
 from stackproof import console
 from stackproof.cli.cli_words import CommandGroup
-from stackproof.cli.policy_cli import Surroundings
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recorder import redact
 from stackproof.recordings.wording import counted, json_text, one_line
