@@ -185,6 +185,12 @@ def _setup() -> str:
 
 
 def _url(stack: StackHandle) -> str:
+    if stack.app is None and stack.mode is StackMode.LIBRARY:
+        pytest.fail(
+            f"stack {stack.name} is a plain library, which no client can call: its tests import it and call it "
+            "themselves (its stack.yaml names no 'app')",
+            pytrace=False,
+        )
     return stack.base_url if stack.app is None else LIBRARY_URL
 
 

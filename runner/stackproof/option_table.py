@@ -25,7 +25,8 @@ OPTIONS: tuple[Option, ...] = (
         group=Group.WHAT,
         default="base",
         metavar="NAME",
-        help="Set of tests, from tests/suites.yaml. Several by comma give a cell each.",
+        help="Set of tests, from tests/suites.yaml; where it names only one, that is the default. "
+        "Several by comma give a cell each.",
     ),
     Option(
         name="setup",
@@ -43,7 +44,7 @@ OPTIONS: tuple[Option, ...] = (
         default="server:reference",
         metavar="MODE:NAME",
         help="Software under test and how it runs: library:NAME, server:NAME, or the URL of one that runs already. "
-        "Several by comma.",
+        "Where the project has only one stack of its own, that is the default. Several by comma.",
     ),
     Option(
         name="file",

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from stackproof import nox_sessions
 from stackproof.errors import UsageError
 from stackproof.faults import grammar
 from stackproof.option_kinds import Option
@@ -193,7 +194,7 @@ def resolve(cli: Mapping[str, object], environ: Mapping[str, str], project: Path
         **values,
         pytest_args=_pytest_args(cli),
         providers=_providers(table),
-        program="nox -s integration --" if (project / "noxfile.py").is_file() else "stackproof run",
+        program="nox -s integration --" if nox_sessions.has(project, "integration") else "stackproof run",
         sources=sources,
     )
     if not options.collect_only and not _COLLECTING.isdisjoint(options.pytest_args):

@@ -178,8 +178,9 @@ class PythonSpec:
 class StackSpec:
     """Software under test, from `stacks/<name>/stack.yaml`.
 
-    python_path: folders put in front of the import path. app: `module:factory`, called without arguments, returns an
-    ASGI application (library mode). command: argv with the templates {python}, {host} and {port} (server mode).
+    python_path: folders put in front of the import path. app: `module:name` of an ASGI application, or of a function
+    without arguments that returns one (library mode); None there: a plain library, which tests import and call.
+    command: argv with the templates {python}, {host} and {port} (server mode).
     under_exec: the command is started through `stackproof exec`. recorder: where its calls are recorded; edge: what
     that needs where it is the edge. header: the request header that carries the test id.
     id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).

@@ -77,15 +77,13 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         source=path,
     )
     if spec.app is not None and not _PLACE.fullmatch(spec.app):
-        section.fail(f"'app' of {section.what} must be written module:factory, not {spec.app!r}", key="app")
+        section.fail(f"'app' of {section.what} must be written module:name, not {spec.app!r}", key="app")
     if spec.id_hook is not None and not _PLACE.fullmatch(spec.id_hook):
         text = f"'id_hook' of {section.what} must be written module:function, not {spec.id_hook!r}"
         section.fail(text, key="id_hook")
     if spec.id_hook is not None and not spec.under_exec and StackMode.SERVER in spec.modes:
         text = f"'id_hook' of {section.what} needs the recorder in the server, and 'under_exec' is false"
         section.fail(text, key="id_hook")
-    if StackMode.LIBRARY in spec.modes and spec.app is None:
-        section.fail(f"{section.what} supports library mode and lacks 'app'", key="modes")
     if StackMode.SERVER in spec.modes and not spec.command:
         section.fail(f"{section.what} supports server mode and lacks 'command'", key="modes")
     if spec.docker is not None and spec.docker.shared and StackMode.DOCKER not in spec.modes:

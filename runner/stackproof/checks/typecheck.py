@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackproof import console
+from stackproof import console, nox_sessions
 from stackproof.ci import guard, log
 from stackproof.errors import ExitCode
 from stackproof.evidence import digests, git, jsonfile, typecheck
@@ -58,7 +58,7 @@ def run(
 
 
 def _again(project: Path, argv: Sequence[str]) -> str:
-    nox = (project / "noxfile.py").is_file()
+    nox = nox_sessions.has(project, "typecheck")
     words = ["nox", "-s", "typecheck", *(["--"] if argv else [])] if nox else ["stackproof", "typecheck"]
     return f"again: {shlex.join([*words, *argv])}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from stackproof import console
+from stackproof import console, nox_sessions
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.errors import ExitCode, UsageError
 from stackproof.lanes import ci, covered, read, shown
@@ -198,7 +198,7 @@ def _share(
 
 def again(project: Path) -> str:
     """How a person runs a lane in this project."""
-    return "nox -s lane --" if (project / "noxfile.py").is_file() else "stackproof lane run"
+    return "nox -s lane --" if nox_sessions.has(project, "lane") else "stackproof lane run"
 
 
 def _matrix(around: Surroundings) -> Matrix:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackproof import options, plan
+from stackproof import nox_sessions, options, plan
 from stackproof.catalog.records import Catalog, SuiteSpec
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import testlog
@@ -112,8 +112,6 @@ def _options(
 
 def again(order: SmokeOrder, setups: Iterable[str], models: str, project: Path) -> str:
     """The command line of this smoke, with the variable that names its models, and without any key."""
-    nox = project / "noxfile.py"
-    has_session = nox.is_file() and "def live_smoke" in nox.read_text(encoding="utf-8", errors="replace")
     usual = Limits()
     words = {
         "--setup": ",".join(setups),
@@ -131,7 +129,7 @@ def again(order: SmokeOrder, setups: Iterable[str], models: str, project: Path) 
     return " ".join(
         [
             f"{VARIABLE}={shlex.quote(models) if models else 'provider/model'}",
-            "nox -s live_smoke --" if has_session else "stackproof smoke",
+            "nox -s live_smoke --" if nox_sessions.has(project, "live_smoke") else "stackproof smoke",
             *(f"{flag} {shlex.quote(value)}" for flag, value in words.items() if value),
             *flags,
             *behind,

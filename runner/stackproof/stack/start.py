@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 import time
@@ -24,6 +25,7 @@ from stackproof.stack.stack_died import StackDiedError
 
 if TYPE_CHECKING:
     from stackproof.plan import Cell
+    from stackproof.stack.inprocess import InProcessApp
 
 IN_PROCESS_URL = "http://stack.invalid"
 """Base URL of a library stack: a name that no resolver knows, since nothing listens anywhere."""
@@ -123,15 +125,13 @@ def start(
 def _library(
     stack: StackSpec, environment: Mapping[str, str], error_file: Path, python_path: tuple[Path, ...]
 ) -> Iterator[StackHandle]:
-    from stackproof.stack.inprocess import InProcessApp  # noqa: PLC0415 - a server run never loads it
-
     began = time.monotonic()
     with ExitStack() as undo:
         undo.enter_context(_environment(environment))
         undo.enter_context(_import_path(python_path))
         try:
             with _own_warnings():
-                running = undo.enter_context(InProcessApp(_application(stack), stop_timeout=stack.stop_timeout))
+                running = undo.enter_context(_running(stack, stack.app)) if stack.app is not None else None
         except StackproofError as error:
             # pytest's own exit codes say something else by the same numbers, so the reason goes beside them.
             jsonfile.write(error_file, error_facts(error))
@@ -220,20 +220,37 @@ def _recorded(environment: Mapping[str, str]) -> bool:
     return environment.get("STACKPROOF_INFERENCE_MODE", "replay") != "live"
 
 
-def _application(stack: StackSpec) -> Any:
-    if stack.app is None:
-        raise UsageError(f"stack {stack.name!r} has no `app` to run as a library", hint=f"add it to {stack.source}")
-    module, _, factory = stack.app.partition(":")
+def _application(stack: StackSpec, place: str) -> Any:
+    """What `place` (`module:name`) names: an application, or what a function of that name gives."""
+    module, _, name = place.partition(":")
     try:
-        return getattr(importlib.import_module(module), factory or "app")()
+        found = getattr(importlib.import_module(module), name)
+        return found() if _is_factory(found) else found
     except StackproofError:
         raise
     except Exception as error:
         # Whatever the foreign code raises: the stack did not start, and its traceback is the cause to look at.
         raise StackStartError(
-            f"{stack.name} could not be made from {stack.app}: {type(error).__name__}: {error}",
+            f"{stack.name} could not be made from {place}: {type(error).__name__}: {error}",
             hint=f"its stack.yaml is {stack.source}",
         ) from error
+
+
+def _running(stack: StackSpec, place: str) -> InProcessApp:
+    from stackproof.stack.inprocess import InProcessApp  # noqa: PLC0415 - a server run never loads it
+
+    return InProcessApp(_application(stack, place), stop_timeout=stack.stop_timeout)
+
+
+def _is_factory(found: Any) -> bool:
+    """Whether it may be called without arguments; an ASGI application takes three."""
+    try:
+        inspect.signature(found).bind()
+    except TypeError:
+        return False
+    except ValueError:  # no signature can be told
+        return callable(found)
+    return True
 
 
 @contextmanager

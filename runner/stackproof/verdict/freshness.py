@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, assert_never
 
+from stackproof import nox_sessions
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import live
 from stackproof.evidence.live import FOLDER, VARIABLE, LiveEvidence
@@ -92,7 +93,7 @@ def look(project: Path, wanted: LivePolicy, *, environ: Mapping[str, str], today
             for setup in wanted.setups
         ),
         problems=found.problems,
-        smoke="nox -s live_smoke --" if (project / "noxfile.py").is_file() else "stackproof smoke",
+        smoke="nox -s live_smoke --" if nox_sessions.has(project, "live_smoke") else "stackproof smoke",
     )
 
 

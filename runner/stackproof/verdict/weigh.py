@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
-from stackproof import catalog, options
+from stackproof import catalog, nox_sessions, options
 from stackproof.errors import UsageError
 from stackproof.evidence import digests, git, live
 from stackproof.evidence.gather import gather
@@ -54,7 +54,7 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
         insist=truthy(environ.get("CI")),
         base=base,
         policy_changes=git.changed(project, base, _policy_files(rules)) if base else None,
-        nox=(project / "noxfile.py").is_file(),
+        nox=nox_sessions.has(project, "integration", "verify_release", "typecheck", "benchmark", "live_smoke"),
         claims=digests.file(project / rules.claims.file) if rules.claims else None,
         accepted_types=accepted.load(project) if rules.typecheck else {},
         claim_tests=digests.suite(project, rules.claims.tests) if rules.claims else None,

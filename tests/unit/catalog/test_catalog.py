@@ -92,7 +92,7 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
     [
         ("description: x\nmodes: [sever]\n", ":2: unknown mode 'sever' in stack 'shop', did you mean 'server'?"),
         ("description: x\nmodes: [server]\n", ":2: stack 'shop' supports server mode and lacks 'command'"),
-        ("description: x\nmodes: [docker]\napp: shop\n", ":3: 'app' of stack 'shop' must be written module:factory"),
+        ("description: x\nmodes: [docker]\napp: shop\n", ":3: 'app' of stack 'shop' must be written module:name"),
         (
             "description: x\nmodes: [docker]\nid_hook: shop.ids\n",
             ":3: 'id_hook' of stack 'shop' must be written module:function, not 'shop.ids'",

@@ -180,5 +180,5 @@ def test_the_command_to_run_it_again_has_what_was_given(order: SmokeOrder, comma
 
 
 def test_a_project_with_the_session_is_told_to_use_it(tmp_path: Path) -> None:
-    (tmp_path / "noxfile.py").write_text("def live_smoke(session): ...\n")
+    (tmp_path / "noxfile.py").write_text("def live_smoke(session): ...  # stackproof\n")
     assert "nox -s live_smoke -- --setup gpt" in planning.again(SmokeOrder(), ["gpt"], "openai/a", tmp_path)

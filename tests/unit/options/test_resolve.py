@@ -169,7 +169,21 @@ def test_project_without_pyproject_has_the_defaults(tmp_path: Path) -> None:
     assert resolve({}, {}, tmp_path).suite == "base"
 
 
-def test_program_is_nox_where_there_is_a_noxfile(tmp_path: Path) -> None:
-    assert resolve({}, {}, tmp_path).program == "stackproof run"
-    (tmp_path / "noxfile.py").touch()
-    assert resolve({}, {}, tmp_path).program == "nox -s integration --"
+@pytest.mark.parametrize(
+    ("noxfile", "program"),
+    [
+        (None, "stackproof run"),
+        ("", "stackproof run"),
+        ("def integration(session):\n    session.run('pytest')\n", "stackproof run"),
+        ("def tests(session):\n    session.run('stackproof', 'integration')\n", "stackproof run"),
+        ("def integration(session):\n    session.run('stackproof', 'run')\n", "nox -s integration --"),
+        ("@nox.session(name='integration')\ndef run(session):\n    stackproof(session)\n", "nox -s integration --"),
+        (b"\xff\xfe def integration(session)", "stackproof run"),
+    ],
+)
+def test_program_is_nox_where_a_session_of_it_runs_us(
+    tmp_path: Path, noxfile: str | bytes | None, program: str
+) -> None:
+    if noxfile is not None:
+        (tmp_path / "noxfile.py").write_bytes(noxfile.encode() if isinstance(noxfile, str) else noxfile)
+    assert resolve({}, {}, tmp_path).program == program

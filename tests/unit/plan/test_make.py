@@ -73,6 +73,21 @@ def test_suite_brings_its_own_setup(project: Path) -> None:
     assert planned(project, {"suite": "chat"}).cells[0].setup.name == "gpt"
 
 
+def test_the_only_stack_and_the_only_suite_of_a_project_need_no_name(project: Path) -> None:
+    assert planned(project, {"stack_config": None}).cells[0].id == "base-ollama-server-shop"
+    (project / "stacks/shop/stack.yaml").write_text("description: d\nmodes: [library]\n")
+    (project / "tests/suites.yaml").write_text(
+        "suites: {chat: {description: d, roots: [tests/integration/base], default_setup: gpt}}\n"
+    )
+    assert planned(project, {"stack_config": None}).cells[0].id == "chat-gpt-library-shop"
+
+
+def test_of_several_stacks_and_suites_none_is_taken_unasked(project: Path) -> None:
+    (project / "stacks/other").mkdir()
+    (project / "stacks/other/stack.yaml").write_text("description: d\nmodes: [library]\n")
+    assert planned(project, {"stack_config": None}).cells[0].id == "base-ollama-server-reference"
+
+
 def test_several_by_comma_give_every_combination_once(project: Path) -> None:
     plan = planned(project, {"suite": "base,chat,base", "stack_config": "library:shop,server:shop"})
     assert [cell.id for cell in plan.cells] == [

@@ -283,7 +283,8 @@ def project(tmp_path: Path) -> Project:
     made = Project(folder=tmp_path / "project")
     made.write(".gitignore", ".stackproof/\n")
     made.write("ci/release.yaml", POLICY)
-    made.write("noxfile.py", "")
+    sessions = ("integration", "verify_release", "typecheck", "benchmark", "live_smoke")
+    made.write("noxfile.py", "".join(f"def {name}(session): ...  # stackproof\n" for name in sessions))
     made.write(
         "tests/suites.yaml",
         "suites:\n  base: {description: d, roots: [tests/integration/base], default_setup: ollama}\n",

@@ -53,7 +53,7 @@ def test_a_sentence_says_what_since_when_and_the_limit(
 def test_one_that_is_not_there_leads_to_where_it_is_looked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "noxfile.py").write_text("")
+    (tmp_path / "noxfile.py").write_text("def live_smoke(session): ...  # stackproof\n")
     assert main(["freshness", "--setup", "gpt"], environ={}, project=tmp_path) == ExitCode.NOT_PROVEN
     assert capsys.readouterr().out == (
         "✗ live smoke of gpt has not run, as far as there is evidence\n"

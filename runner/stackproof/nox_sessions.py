@@ -1,0 +1,22 @@
+"""Whether a project's noxfile has sessions that run us: only then a message may tell somebody to use them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+FILE_NAME = "noxfile.py"
+
+
+def has(project: Path, *sessions: str) -> bool:
+    """Whether the project's noxfile.py speaks of stackproof and has all of these sessions.
+
+    Read as text: a noxfile is a program, and looking at it must not run it.
+    """
+    try:
+        text = (project / FILE_NAME).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return "stackproof" in text and all(
+        re.search(rf"^def {name}\(|\bname=[\"']{name}[\"']", text, re.MULTILINE) for name in sessions
+    )
