@@ -84,15 +84,21 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Alone with xdist, the controller starts the stack before it starts workers, which inherit its variables."""
+    """Alone, begin before the tests are collected where something would come too late afterwards.
+
+    With xdist the controller starts the stack before it starts workers, which inherit its variables. A stack in this
+    process is imported with the tests, and both may look for their variables as they are: `skipif` a key is missing.
+    """
     config = session.config
-    if _in_run() or _is_worker(config) or not (config.rootpath / _SUITES).is_file():
-        return
-    if config.option.collectonly or not getattr(config.option, "numprocesses", None):
+    if _in_run() or _is_worker(config) or not (config.rootpath / _SUITES).is_file() or config.option.collectonly:
         return
     root = config.rootpath / _integration_root(config)
-    if any(_overlap(Path(config.invocation_params.dir, arg.partition("::")[0]), root) for arg in config.args):
-        _begin(config, workers=str(config.option.numprocesses))
+    if not any(_overlap(Path(config.invocation_params.dir, arg.partition("::")[0]), root) for arg in config.args):
+        return
+    if workers := getattr(config.option, "numprocesses", None):
+        _begin(config, workers=str(workers))
+    elif _or_end(lambda: _in_this_process(config)):
+        _begin(config)
 
 
 @pytest.hookimpl(trylast=True)
@@ -186,6 +192,12 @@ def _begin(config: pytest.Config, *, workers: str | None = None) -> None:
     session = _or_end(lambda: PluginSession.open(config, workers=workers))
     config.stash[_SESSION] = session
     session.register()
+
+
+def _in_this_process(config: pytest.Config) -> bool:
+    from stackproof.plugin import opening
+
+    return opening.in_this_process(config.rootpath, dict(os.environ))
 
 
 def _or_end(make: Callable[[], T]) -> T:

@@ -67,6 +67,13 @@ def within_run(environ: Mapping[str, str]) -> Opened:
     )
 
 
+def in_this_process(project: Path, environ: Mapping[str, str]) -> bool:
+    """Whether the stack of `alone` would be one in the process of its tests. Raises StackproofError."""
+    chosen = options.resolve({}, environ, project)
+    planned = plan.make(chosen, catalog.load(project), project, "000000", caller=environ)
+    return planned.cells[0].mode is StackMode.LIBRARY
+
+
 def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Opened:
     """A cell of our own, from the options that environment and pyproject.toml give. Raises StackproofError.
 

@@ -111,7 +111,17 @@ class Suspender:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Ask whether the recorder has a part in this test."""
-        if item.nodeid.startswith(self._root):
+        return (yield from self._asked(item.nodeid))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
+        """The same for the import of a file of tests, which may look at variables."""
+        if isinstance(collector, pytest.Session | pytest.Directory):
+            return (yield)
+        return (yield from self._asked(collector.nodeid))
+
+    def _asked(self, nodeid: str) -> Generator[None, Any, Any]:
+        if nodeid.startswith(self._root):
             return (yield)
         inside = swap(self._outside)
         try:
