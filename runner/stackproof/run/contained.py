@@ -17,7 +17,7 @@ from stackproof.evidence.coverage import STACK, TESTS
 from stackproof.measure import begin
 from stackproof.options import RunOptions
 from stackproof.recorder.mode import Mode
-from stackproof.run import cell_file, namespace, suite, way
+from stackproof.run import cell_file, namespace, outside, suite, way
 from stackproof.shards import order as shard_order
 from stackproof.stack import beside, contained_tests, luggage, place, shared_container, stack_container
 from stackproof.stack.contained_tests import ContainedTests, TestsInside
@@ -110,7 +110,7 @@ def start(order: Order, undo: ExitStack) -> Contained:
     )
     where = others.where
     if not order.replay or cell.containers:
-        moved = {} if order.replay else _moved(cell, built, where)
+        moved = {} if order.replay else outside.moved(cell, built.stack, where)
         built = order.build(moved={**moved, **others.provided}, beside=others.reachable)
     if cell.mode is StackMode.DOCKER_LIBRARY:
         return Contained(variables=built.tests, tests=_library(order, built, where))
@@ -143,7 +143,7 @@ def led(order: Order, built: Environment, handle: StackHandle, undo: ExitStack) 
 def _stack(order: Order, built: Environment, where: Place, undo: ExitStack) -> StackHandle:
     """In a container of its own, or as a process in one that cells share, if containers see folders of here."""
     arguments: dict[str, Any] = {
-        "variables": order.measuring.into(container_environment.inside(order.cell, order.options, built), STACK),
+        "variables": order.measuring.into(_inside(order, built), STACK),
         "cell_dir": order.cell_dir,
         "recordings": _recordings(order),
         "timeout": order.options.start_timeout,
@@ -159,6 +159,11 @@ def _stack(order: Order, built: Environment, where: Place, undo: ExitStack) -> S
     return undo.enter_context(stack_container.server(order.cell.stack, where, **arguments))
 
 
+def _inside(order: Order, built: Environment) -> dict[str, str]:
+    trusted = {} if order.replay else outside.authorities(built.stack, order.cell_dir / "guest")
+    return {**trusted, **container_environment.inside(order.cell, order.options, built)}
+
+
 def _library(order: Order, built: Environment, where: Place) -> ContainedTests:
     arguments = suite.arguments(order.options, order.cell.paths, project=order.project, cell_dir=order.cell_dir)
     cell, options = order.cell, order.options
@@ -168,7 +173,7 @@ def _library(order: Order, built: Environment, where: Place) -> ContainedTests:
         TestsInside(
             # The project is there to be read.
             arguments=(*arguments[1:], "-p", "no:cacheprovider"),
-            variables=order.measuring.into(container_environment.inside(cell, options, built), TESTS),
+            variables=order.measuring.into(_inside(order, built), TESTS),
             project=order.project,
             cell_dir=order.cell_dir,
             files=_files(order.cell_dir),
@@ -189,9 +194,3 @@ def _recordings(order: Order) -> Folder:
     cell, options = order.cell, order.options
     root = order.project / options.recording_dir
     return luggage.recordings(root, cell.setup.name, cell.paths, cell.integration_root)
-
-
-def _moved(cell: plan.Cell, built: Environment, where: Place) -> dict[str, str]:
-    """The providers on this machine, as the container can call them."""
-    named = (provider.variable for provider in cell.setup.providers if provider.variable)
-    return {name: where.outward(url) for name in named if (url := built.stack.get(name))}

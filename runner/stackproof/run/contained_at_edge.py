@@ -13,7 +13,7 @@ from stackproof.catalog.records import StackMode
 from stackproof.edge import contained as edges
 from stackproof.edge import process, stack_edge, wiring
 from stackproof.evidence.coverage import STACK
-from stackproof.run import contained
+from stackproof.run import contained, outside
 from stackproof.run.contained import Contained, Order
 from stackproof.stack import beside, luggage, place, stack_container
 
@@ -50,11 +50,9 @@ def start(order: Order, undo: ExitStack) -> Contained:
         helper=replace(where, image=tag, python=edges.SPEC.docker.python),
     )
     where = others.where
-    outside = where if order.replay else undo.enter_context(edges.with_way_out(where))
-    urls = order.build(edge=listens).tests
-    named = (provider.variable for provider in cell.setup.providers if provider.variable)
+    open_to = where if order.replay else undo.enter_context(edges.with_way_out(where))
     # Providers on this machine are called by another address from where the edge is.
-    moved = {} if order.replay else {name: outside.outward(url) for name in named if (url := urls.get(name))}
+    moved = {} if order.replay else outside.moved(cell, order.build(edge=listens).tests, open_to)
     built = order.build(edge=listens, moved={**moved, **others.provided}, beside=others.reachable)
     recordings = luggage.recordings(
         order.project / options.recording_dir, cell.setup.name, cell.paths, cell.integration_root
@@ -64,7 +62,7 @@ def start(order: Order, undo: ExitStack) -> Contained:
             cell,
             listens,
             where,
-            outside,
+            open_to,
             built,
             tag=tag,
             cell_dir=order.cell_dir,

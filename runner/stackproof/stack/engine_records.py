@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EngineFacts:
-    """What the engine says of itself. name: the machine it runs on. system: `Docker Desktop` for a virtual machine."""
+    """What the engine says of itself. name: the machine it runs on. system: `Docker Desktop` for a virtual machine.
+
+    root: the folder on that machine where it keeps images and containers; empty where it does not say.
+    """
 
     version: str
     api: tuple[int, int]
@@ -17,6 +20,7 @@ class EngineFacts:
     architecture: str
     rootless: bool
     product: str = "Docker"
+    root: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +40,8 @@ class ContainerSpec:
     network: its only one, `container:ID` for that of another container. publish: ports that get one on the machine,
     chosen by the engine, at its address `publish_at`. hosts: addresses of others by the names that it calls them by.
     tmpfs: folders in memory. capabilities: rights of root in it beside the usual ones (`NET_ADMIN`). own_log: what it
-    writes is kept whole, whatever the engine is told to do with what others write.
+    writes is kept whole, whatever the engine is told to do with what others write. config_proxies: it is told of the
+    proxies in the file of Docker's command line, as `docker run` does.
     """
 
     name: str
@@ -56,6 +61,7 @@ class ContainerSpec:
     publish_at: str = "127.0.0.1"
     capabilities: tuple[str, ...] = ()
     own_log: bool = False
+    config_proxies: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

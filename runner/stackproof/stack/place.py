@@ -64,7 +64,8 @@ class Place:
         port = self._port_at(self.gateway, url)
         target = f"{ports.LOOPBACK}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
         self.undo.enter_context(forwarding(f"{self.gateway}:{port}", target))
-        return urlunsplit(parts._replace(netloc=f"{self.gateway}:{port}"))
+        user, at, _ = parts.netloc.rpartition("@")
+        return urlunsplit(parts._replace(netloc=f"{user}{at}{self.gateway}:{port}"))
 
     def _port_at(self, gateway: str, url: str) -> int:
         # Another machine's gateway may have the address of one of ours; a tunnel to it ends at our loopback.

@@ -78,6 +78,7 @@ def running(
                     publish=(image.port,),
                     publish_at=shared.publish_at,
                     mounts=mounts,
+                    config_proxies=True,  # it fetches its models
                 ),
                 name=service.name,
                 log=log,

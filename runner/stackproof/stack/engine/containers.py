@@ -62,8 +62,8 @@ class Containers(Calls):
                 ports=list(spec.publish) or None,
                 host_config=host,
                 networking_config=networking,
-                # Those of the command line's file may have a password, and what is said here is told to whoever asks.
-                use_config_proxy=False,
+                # They may have a password, and what is said here is told to whoever asks.
+                use_config_proxy=spec.config_proxies,
             )
         return str(made["Id"])
 
