@@ -21,7 +21,10 @@ class RecorderPlace(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProbeSpec:
-    """A request to the stack that makes it call a provider, any. body: JSON; {text_model} in a text is the setup's."""
+    """A request to the stack that makes it call a provider, any.
+
+    path: where it goes. method: GET, POST or PUT. body: JSON; {text_model} in a text is the setup's.
+    """
 
     path: str
     method: str = "POST"

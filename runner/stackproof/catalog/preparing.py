@@ -19,9 +19,10 @@ _NPM_FILES = ("package.json", "package-lock.json")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrepareSpec:
-    """command: argv, run once for the contents of `files` (paths below the folder) in a folder that holds only these.
+    """What is run before anything else.
 
-    needs: programs that must be there, each with the version that it must have at least, () for any.
+    command: argv, run once for the contents of `files` in a folder that holds only these. files: paths below the
+    folder. needs: programs that must be there, each with the version that it must have at least; empty for any.
     """
 
     command: tuple[str, ...]

@@ -89,7 +89,10 @@ class ProviderSpec:
 class SetupSpec:
     """A named environment: provider URLs, default models, the secrets it needs.
 
-    secrets: names of environment variables. optional_secrets: those of another way to sign in, which nobody is asked
+    description: one line, shown by `stackproof setups`. combines: setups whose content it takes over. env: variables
+    for the stack and its tests. models: role -> `provider/model`. embedding_dimension: how many numbers its embedding
+    model gives. providers: who is called, by name. secrets: names of environment variables. optional_secrets: those
+    of another way to sign in, which nobody is asked
     for. needs: further variables that a real call needs from the caller, though they are no secret (a tenant's URL, a
     project id); the value in `env` serves in replay only. replay: variables that only replay needs, where nobody gave
     them; `{folder}` in one is the folder of the file that says so. service: the provider service that belongs to it,
@@ -120,7 +123,11 @@ class SetupSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadinessSpec:
-    """When a server counts as ready: `path` answers with `status` within `timeout` seconds."""
+    """When a server counts as ready.
+
+    path: what is asked for. status: what it has to answer with. timeout: seconds until then. command: run inside the
+    container instead; ready when it exits with 0.
+    """
 
     path: str = "/v1/health"
     status: int = 200
@@ -131,7 +138,8 @@ class ReadinessSpec:
 class DockerSpec:
     """How a stack runs in a container: either an image that is built from `dockerfile`, or one that is there, `image`.
 
-    base: the build argument BASE, the image to start from; a run may name another. requirements: file for pip; wheels
+    dockerfile: what the image is built from, in the stack's folder. image: one that is there, in its place. base: the
+    build argument BASE, the image to start from; a run may name another. requirements: file for pip; wheels
     for it are prepared outside and lie in `wheels/` of the build's context. tests: the same for what tests need beside
     it where they run inside (docker-library). context: what else of the stack's folder the build may see. python: what
     {python} stands for in the command. folder: where the stack's folder is inside. port: where the command listens
@@ -154,8 +162,9 @@ class DockerSpec:
 class PythonSpec:
     """The Python that a stack needs, where it is not the one that Stackproof runs in.
 
-    at_least, below: versions like (3, 12); None: any. requirements: file for pip, installed into a virtual environment
-    of the stack's own. tests: the same for what tests need beside it where they run in the stack's process.
+    version: `>=3.12`, or `>=3.12,<3.14`, in the file. at_least, below: the same as (3, 12); None: any. requirements:
+    file for pip, installed into a virtual environment of the stack's own. tests: the same for what tests need beside
+    it where they run in the stack's process.
     """
 
     at_least: tuple[int, int] | None = None
@@ -178,14 +187,16 @@ class PythonSpec:
 class StackSpec:
     """Software under test, from `stacks/<name>/stack.yaml`.
 
-    python_path: folders put in front of the import path. app: `module:name` of an ASGI application, or of a function
-    without arguments that returns one (library mode); None there: a plain library, which tests import and call.
-    command: argv with the templates {python}, {host} and {port} (server mode).
-    under_exec: the command is started through `stackproof exec`. recorder: where its calls are recorded; edge: what
-    that needs where it is the edge. header: the request header that carries the test id.
-    id_hook: `module:function`, called with an override for the ids that the stack makes (`recorder.ids`).
-    port: fixed port; None lets the kernel assign one. url: where a stack runs already (remote mode only).
-    prepare: what is made of its folder first. lacks: tests that it cannot pass, since it does not have what they ask
+    description: one line, shown by `stackproof stack`. modes: how it can run. python_path: folders put in front of
+    the import path. app: `module:name` of an ASGI application, or of a function without arguments that returns one
+    (library mode); None there: a plain library, which tests import and call. command: argv with the templates
+    {python}, {host} and {port} (server mode). under_exec: the command is started through `stackproof exec`. recorder:
+    where its calls are recorded; edge: what that needs where it is the edge. header: the request header that carries
+    the test id. id_hook: `module:function`, called with an override for the ids that the stack makes
+    (`recorder.ids`). port: fixed port; without it the kernel assigns one. readiness: when its server counts as ready.
+    env: variables for it; {port}, {base_url}, {run_dir}, {project} and {folder} are filled in. url: where a stack
+    runs already (remote mode only). prepare: what is made of its folder first. lacks: tests that it cannot pass,
+    since it does not have what they ask
     for: file, folder or node id -> what that is.
     docker: how it runs in a container, where it can. containers: what has to run beside it there. variables:
     `STACKPROOF_…` name -> the stack's own name for it. python: the Python that it needs; None: the one of the run.
@@ -234,11 +245,12 @@ class Until(StrEnum):
 class BesideSpec:
     """What runs in a container beside a stack, from `stacks/<name>/container.yaml`.
 
-    docker: its image, and the port that it listens at. command: argv with the templates {host} and {port}; empty: the
-    image's own. env: its variables, and nothing else; {NAME} in a value is the stack's variable of that name. memory:
-    folders that are kept in memory. asked: a command that is run inside and exits with 0 when it is ready; without one
-    `readiness` is asked over HTTP. until: COMPLETED when it has to end with exit code 0 by itself. needs: containers
-    that come before it. provides: variables of the stack, {host} and {port} in them filled in.
+    description: one line on what it is. docker: its image, and the port that it listens at. command: argv with the
+    templates {host} and {port}; empty: the image's own. env: its variables, and nothing else; {NAME} in a value is
+    the stack's variable of that name. memory: folders that are kept in memory. asked: a command that is run inside
+    and exits with 0 when it is ready; without one `readiness` is asked over HTTP. ready: when it is, for what does
+    not end by itself. until: COMPLETED when it has to end with exit code 0 by itself. needs: containers that come
+    before it. provides: variables of the stack, {host} and {port} in them filled in.
     """
 
     name: str
@@ -275,12 +287,13 @@ class ServiceImage(DockerSpec):
 class ServiceSpec:
     """A model provider that runs on this machine, from `stacks/<name>/service.yaml`.
 
-    requirements: file for pip, installed into a virtual environment of the service's own. command: argv with the
-    templates {python}, {port} and {cache}. docker: how it runs in a container; asked for by `docker:NAME`, and without
-    a command the only way. api_path: what follows the origin in the URL handed to a setup's provider variables;
-    {provider} in it is the provider's name. for_each: what comes before that where a setup has several providers, whose
-    calls would not be told apart at one URL. server and models: facts that go into the provenance of recordings, models
-    by alias. synthetic: no model answers, so each recording says that it is synthetic.
+    description: one line, shown by `stackproof services`. requirements: file for pip, installed into a virtual
+    environment of the service's own. command: argv with the templates {python}, {port} and {cache}. readiness: when
+    it counts as ready. docker: how it runs in a container; asked for by `docker:NAME`, and without a command the only
+    way. api_path: what follows the origin in the URL handed to a setup's provider variables; {provider} in it is the
+    provider's name. for_each: what comes before that where a setup has several providers, whose calls would not be
+    told apart at one URL. server: its name and version, for the provenance of recordings. models: facts for it, by
+    alias. synthetic: no model answers, so each recording says that it is synthetic.
     """
 
     name: str
@@ -305,8 +318,11 @@ class ServiceSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuiteSpec:
-    """A named set of tests. roots: directories, files or node ids, relative to the project. runner: None for pytest.
+    """A named set of tests.
 
+    description: one line, shown by `stackproof suites`. roots: directories, files or node ids, relative to the project.
+    default_setup: the setup of a run that names none. rules: on request fields that differ from run to run. runner:
+    what runs the tests where that is not pytest.
     together: which of its tests stay in one shard, as `--together`.
     """
 

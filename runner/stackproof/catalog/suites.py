@@ -17,7 +17,7 @@ DEFAULT_ROOT = "tests/integration"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suites:
-    """What `tests/suites.yaml` holds: the folder that recordings mirror, and the suites."""
+    """What `tests/suites.yaml` holds. root: the folder that recordings mirror. suites: name -> a set of tests."""
 
     root: str = DEFAULT_ROOT
     suites: dict[str, SuiteSpec] = field(default_factory=dict)

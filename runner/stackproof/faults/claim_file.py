@@ -24,8 +24,9 @@ Named = TypeVar("Named")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """One invariant. fault: what is made to break, in words. events: what must happen then, in order. residue: what
-    must be left behind, by name. excludes: what it does not say. environment: what a machine needs for it.
+    """One claim. invariant: what holds, in words. fault: what is made to break, in words. events: what must happen
+    then, in order. residue: what must be left behind, by name. excludes: what it does not say. environment: what a
+    machine needs for it.
     """
 
     name: str

@@ -48,7 +48,9 @@ class Check(StrEnum):
 class LaneCell:
     """One cell of a lane. wanted: the release policy asks for it. service: the provider service that it records from.
 
-    line: where in the file.
+    suite, setup: by name. stack: as in `--stack-config`. release: those of the policy that each key narrows; `{}` is
+    all of them. stacks, suites, setups: names as the policy has them; `*` in one stands for anything. line: where in
+    the file.
     """
 
     cell: CellPolicy
@@ -59,7 +61,9 @@ class LaneCell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recording:
-    """What a lane records. mode: `record`, or `record-if-missing`, which asks only for what is not there."""
+    """What a lane records. cells: whose calls. mode: `record`, or `record-if-missing`, which asks only for what is
+    not there.
+    """
 
     cells: tuple[LaneCell, ...]
     mode: Mode = Mode.RECORD_IF_MISSING
@@ -69,11 +73,14 @@ class Recording:
 class Lane:
     """One job. A lane has cells and checks, or a smoke, or a recording, never two of them.
 
-    secrets: names of variables whose values the CI system keeps; variables: others that it has to hand over; env: fixed
-    values, which the caller's environment wins over. environment: GitHub's and GitLab's name for the place that guards
-    the secrets. label: of a pull request, without which the lane does not run for one. schedule: five fields of cron,
-    in UTC. python: the version that it runs on. timeout: minutes. cells_at_once: how many run side by side where none
-    of them records. shards: jobs that share it. line: where in the file.
+    description: what it is for. triggers: when it runs. cells: what runs, a list of its own or those of the release
+    policy. checks: what is checked beside them. smoke: real calls. record: what is recorded. needs: `docker`, `node`,
+    and the Python where it is not 3.11, as `python3.12`. secrets: names of variables whose values the CI system
+    keeps; variables: others that it has to hand over; env: fixed values, which the caller's environment wins over.
+    environment: GitHub's and GitLab's name for the place that guards the secrets. label: of a pull request, without
+    which the lane does not run for one. schedule: five fields of cron, in UTC. python: the version that it runs on.
+    timeout: minutes. cells_at_once: how many run side by side where none of them records. shards: jobs that share it.
+    line: where in the file.
     """
 
     name: str
@@ -105,7 +112,7 @@ class Lane:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matrix:
-    """The whole file: its lanes by name, in its order."""
+    """The whole file. lanes: by name, in its order."""
 
     lanes: Mapping[str, Lane]
 

@@ -26,10 +26,10 @@ class Limits:
 class SmokeOrder:
     """A live smoke. setups: by name; none: those of the providers that STACKPROOF_LIVE_MODEL names.
 
-    suite: whose tests make the calls. stack_config: as of a run; None: what the project has set, else
-    `library:reference`. require: a call that could not be made fails it. strict: drift fails it. provider_service: is
-    started in the place of the providers, and counts as their variable. timeout: seconds for a single test.
-    pytest_args: what follows `--`.
+    budget: what it may cost at most. suite: whose tests make the calls. stack_config: as of a run; None: what the
+    project has set, else `library:reference`. require: a call that could not be made fails it. strict: drift fails
+    it. provider_service: is started in the place of the providers, and counts as their variable. timeout: seconds for
+    a single test. pytest_args: what follows `--`.
     """
 
     setups: tuple[str, ...] = ()

@@ -44,7 +44,11 @@ class DriftRule(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CellPolicy:
-    """One cell that must have run in replay. `stack` as in `--stack-config`: `server:reference`."""
+    """One cell that must have run in replay.
+
+    suite, setup: by name. stack: as in `--stack-config`, `server:reference`. required: whether it may be absent where
+    its stack cannot run.
+    """
 
     suite: str
     setup: str
@@ -65,7 +69,11 @@ class CellPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TypecheckPolicy:
-    """paths: what mypy is given. every_file: each Python file below them must be among the checked ones."""
+    """What mypy has to have checked.
+
+    paths: what it is given. every_file: each Python file below them must be among the checked ones. at_least: how many
+    files must be. exactly: how many files must be, and no more.
+    """
 
     paths: tuple[str, ...]
     every_file: bool = True
@@ -98,8 +106,10 @@ class ClaimsPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordingsPolicy:
-    """How many of each may be, over all cells; None does not look.
+    """How many of each may be, over all cells; null does not look.
 
+    missed: calls without a recording. unused: recordings that no test asked for. damaged: files that are no recording.
+    late: calls after their test had ended. not_promoted: calls that were recorded and are not in the recordings.
     unnormalised: how many may be such as they would not be written now. max_age_days: how old one may be.
     """
 
@@ -114,9 +124,10 @@ class RecordingsPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LivePolicy:
-    """setups: a live smoke of each has passed. max_age_days: at most so long ago. required: where-available counts
-    only where there is evidence of one, or a variable says that there is. hosts: count as those of the providers,
-    beside what a setup names: a gateway, or `service NAME`.
+    """setups: a live smoke of each has passed. max_age_days: at most so long ago. drift: what follows where answers
+    have changed in what breaks a client. required: where-available counts only where there is evidence of one, or a
+    variable says that there is. hosts: count as those of the providers, beside what a setup names: a gateway, or
+    `service NAME`.
     """
 
     setups: tuple[str, ...]
@@ -128,7 +139,10 @@ class LivePolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlakyPolicy:
-    """How many tests may pass only when they run again. suites: budgets of their own; all others share `allowed`."""
+    """How many tests may pass only when they run again.
+
+    allowed: so many, over all suites without a budget of their own. suites: budgets of their own.
+    """
 
     allowed: int = 0
     suites: Mapping[str, int] = field(default_factory=dict)
@@ -136,7 +150,11 @@ class FlakyPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiver:
-    """A failing test that is known and borne for a while. `expires` is the last day it holds. cell: None is every."""
+    """A failing test that is known and borne for a while.
+
+    test: its node id. cell: where it may fail; every cell without it. reason: why. owner: who sees to it. expires: the
+    last day it holds.
+    """
 
     test: str
     reason: str
@@ -148,7 +166,14 @@ class Waiver:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
-    """The whole file. lines: on which line each of its sections begins; what is absent has none."""
+    """The whole file.
+
+    cells: what must have run. source: which source evidence must belong to. sealed: whether the proof that no packet
+    left is insisted on. recordings: how many of what may be. typecheck: what mypy has to have checked. benchmarks:
+    name -> how slow it may be. claims: which claims must be proven. live: which smokes must have passed. flaky: how
+    many tests may pass only when they run again. waivers: failing tests that are borne for a while. lines: on which
+    line each of its sections begins; what is absent has none.
+    """
 
     cells: tuple[CellPolicy, ...]
     source: SourceRule = SourceRule.COMMITTED
