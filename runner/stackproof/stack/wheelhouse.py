@@ -6,26 +6,41 @@ Kept in the user's cache folder, one folder for each set of requirements and eac
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
+import platform
 import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackproof.errors import DockerError, StackStartError
-from stackproof.stack import labels, service
+from stackproof.stack import labels, pip_elsewhere, service
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ContainerSpec
 
 _PROBE = 60.0
 _ASK = """
-import json, platform, sys
+import json, os, platform, sys
 libc, of = platform.libc_ver()
 version = "%d.%d" % sys.version_info[:2]
-print(json.dumps({"version": version, "machine": platform.machine(), "libc": libc, "of": of}))
+# PEP 508, without what is the kernel's.
+markers = {
+    "implementation_name": sys.implementation.name,
+    "implementation_version": "%d.%d.%d" % sys.implementation.version[:3],
+    "os_name": os.name,
+    "platform_machine": platform.machine(),
+    "platform_python_implementation": platform.python_implementation(),
+    "platform_system": platform.system(),
+    "python_full_version": platform.python_version(),
+    "python_version": version,
+    "sys_platform": sys.platform,
+}
+facts = {"version": version, "machine": platform.machine(), "libc": libc, "of": of, "markers": markers}
+print(json.dumps(facts))
 """
 # glibc versions for which wheels are tagged, newest first (PEP 600); older ones have names of their own.
 _GLIBC = tuple(range(40, 16, -1))
@@ -33,10 +48,12 @@ _GLIBC = tuple(range(40, 16, -1))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """A Python in an image. version: `3.11`. platforms: wheel tags that it takes, best first."""
+    """A Python in an image. version: `3.11`. platforms: wheel tags that it takes, best first. markers: what the
+    environment markers of requirements are there."""
 
     version: str
     platforms: tuple[str, ...]
+    markers: Mapping[str, str] = field(default_factory=dict)
 
 
 def target_of(engine: Engine, image: str) -> Target:
@@ -62,7 +79,8 @@ def target_of(engine: Engine, image: str) -> Target:
         engine.remove(name)
     try:
         facts = json.loads(said)
-        return _target(str(facts["version"]), str(facts["machine"]), str(facts["libc"]), str(facts["of"]))
+        words = (str(facts[name]) for name in ("version", "machine", "libc", "of"))
+        return _target(*words, markers={str(name): str(value) for name, value in facts["markers"].items()})
     except (ValueError, KeyError, TypeError):
         text = said.decode(errors="replace").strip()
         raise DockerError(
@@ -71,12 +89,14 @@ def target_of(engine: Engine, image: str) -> Target:
         ) from None
 
 
-def _target(version: str, machine: str, libc: str, libc_version: str) -> Target:
+def _target(version: str, machine: str, libc: str, libc_version: str, *, markers: Mapping[str, str]) -> Target:
     if libc != "glibc":
-        return Target(version=version, platforms=tuple(f"musllinux_1_{minor}_{machine}" for minor in (2, 1)))
+        musl = tuple(f"musllinux_1_{minor}_{machine}" for minor in (2, 1))
+        return Target(version=version, platforms=musl, markers=markers)
     minor = int(libc_version.partition(".")[2] or 17)
     tags = [f"manylinux_2_{number}_{machine}" for number in _GLIBC if number <= minor]
-    return Target(version=version, platforms=(*tags, f"manylinux2014_{machine}", f"manylinux_2_12_{machine}"))
+    platforms = (*tags, f"manylinux2014_{machine}", f"manylinux_2_12_{machine}")
+    return Target(version=version, platforms=platforms, markers=markers)
 
 
 def prepare(
@@ -92,7 +112,7 @@ def prepare(
 
     alone: requirements too, of which the wheels are wanted and nothing that they ask for: files are taken out of them.
     """
-    facts = json.dumps([target.version, target.platforms]).encode()
+    facts = json.dumps([target.version, target.platforms, dict(target.markers)], sort_keys=True).encode()
     digest = hashlib.sha256(facts + requirements + alone).hexdigest()[:16]
     home = service.cache_folder(environment).parent / "wheels" / digest
     ready = home / "wheels"
@@ -105,16 +125,35 @@ def prepare(
             partial, asked, log = home / "partial", home / "requirements.txt", home / "download.log"
             shutil.rmtree(partial, ignore_errors=True)
             log.write_bytes(b"")
+            pip = _with_pip(environment, check)
+            clean = package_index.for_pip(service.without_python(environment))
             for text, more in ((requirements, ()), (alone, ("--no-deps",))):
                 if text:
                     asked.write_bytes(text)
                     command = [
-                        sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-input", "--quiet",
-                        "--only-binary=:all:", "--implementation=cp", f"--python-version={target.version}", *more,
-                        *(f"--platform={tag}" for tag in target.platforms), "--dest", str(partial), "-r", str(asked),
+                        sys.executable, "-m", pip_elsewhere.__name__, "download", "--disable-pip-version-check",
+                        "--no-input", "--quiet", "--only-binary=:all:", "--implementation=cp",
+                        f"--python-version={target.version}", *more, *(f"--platform={tag}" for tag in target.platforms),
+                        "--dest", str(partial), "-r", str(asked),
                     ]  # fmt: skip
-                    service.step("wheels", command, service.without_python(environment), log, check)
+                    markers = {pip_elsewhere.MARKERS: json.dumps(dict(target.markers))}
+                    service.step("wheels", command, service.without_python(environment) | markers, log, check)
             partial.rename(ready)
     if not any(ready.glob("*.whl")):
         raise StackStartError("the requirements ask for nothing: no wheel was fetched")
     return ready
+
+
+def _with_pip(environment: Mapping[str, str], check: Callable[[], None]) -> Path:
+    """A Python that has pip: ours, or where that was installed by uv, which leaves it out, one made for this."""
+    if importlib.util.find_spec("pip") is not None:
+        return Path(sys.executable)
+    return venv.prepare(
+        "pip",
+        (),
+        python=Path(sys.executable),
+        version=platform.python_version(),
+        environment=environment,
+        say=lambda _: None,
+        check=check,
+    )
