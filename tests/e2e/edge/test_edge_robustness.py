@@ -119,7 +119,7 @@ def test_a_slow_caller_keeps_nobody_else_waiting(edges: EdgeBench, provider: Any
         began = time.monotonic()
         provider.script = lambda wire: wire.json({"ok": True})
         assert httpx.get(f"{edge.url}/quick", headers=ID, trust_env=False).status_code == 200
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 4.5  # before the slow one is given up
         slow.close()
         dripping.close()
         assert alive(edge)

@@ -138,7 +138,7 @@ def test_a_fault_is_what_a_server_would_have_done(
         assert ours.headers.get("content-type") == real.headers.get("content-type")
     assert [line["fault"] for line in lines if line["kind"] == "injected"] == [spec]
     if waits:
-        assert IMPATIENT * 0.9 < took < IMPATIENT + 3
+        assert IMPATIENT * 0.9 < took < IMPATIENT + 20
     if known_as is None:
         assert ours.error is None
     else:

@@ -82,7 +82,7 @@ def test_an_answer_that_drips_ends_at_the_deadline() -> None:
     def drip(handler: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
-        for _ in range(100):
+        for _ in range(1_000):
             handler.wfile.write(b" ")
             time.sleep(0.05)
 
@@ -91,7 +91,7 @@ def test_an_answer_that_drips_ends_at_the_deadline() -> None:
         answer = asked(url, seconds=0.4)
     assert isinstance(answer, NoAnswer)
     assert "no whole answer within 0 s" in answer.why
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 20
 
 
 def test_an_endless_answer_is_cut() -> None:

@@ -48,9 +48,10 @@ def test_the_gaps_are_in_the_file(recorded: Bench) -> None:
 
 
 def test_replay_does_not_wait_unless_asked(recorded: Bench, caller: Caller) -> None:
-    took, pieces = _seconds(recorded, caller)
-    assert took < GAP * 3
-    assert pieces == EVENTS
+    # Whoever waits takes longer each time; a busy machine does not hold up each of them.
+    heard = [_seconds(recorded, caller) for _ in range(10)]
+    assert min(took for took, _ in heard) < GAP * 3
+    assert {pieces for _, pieces in heard} == {EVENTS}
 
 
 def test_replay_can_keep_the_pace_of_the_recording(recorded: Bench, caller: Caller) -> None:

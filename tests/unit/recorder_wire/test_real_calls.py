@@ -250,7 +250,7 @@ def test_no_sdk_tries_a_call_again_that_the_budget_refused(bench: Bench, provide
         began = time.monotonic()
         with pytest.raises(openai.APIStatusError, match="the budget of this run is used up: 1 of 1 requests"):
             use(provider.url, max_retries=5)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10  # five tries again would take fifteen
         assert [call["kind"] for call in lines(brain)] == ["observed", "budget"]
     assert len(provider.asked) == 1
 

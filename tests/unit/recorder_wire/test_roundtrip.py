@@ -135,20 +135,20 @@ def test_a_body_that_is_not_the_gzip_it_claims_is_the_librarys_own_error(
 def test_an_answer_of_another_status_keeps_status_headers_and_text(
     bench: Bench, provider: LoopbackProvider, caller: Caller
 ) -> None:
-    provider.script = lambda wire: wire.whole(b"slow down", 429, "text/plain", retry_after="2")
+    provider.script = lambda wire: wire.whole(b"slow down", 429, "text/plain", retry_after="60")
     with bench.record(record_errors=True):
         recorded = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
     with bench.replay():
         began = time.monotonic()
         replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask")
     assert (recorded.status, recorded.body) == (replayed.status, replayed.body) == (429, b"slow down")
-    assert replayed.headers["retry-after"] == "2"
+    assert replayed.headers["retry-after"] == "60"
     assert replayed.headers["retry-after-ms"] == "1", "who waits as told does not wait in replay"
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 30
 
 
 def test_an_error_of_the_moment_is_not_kept(bench: Bench, provider: LoopbackProvider, caller: Caller) -> None:
-    provider.script = lambda wire: wire.whole(b"slow down", 429, "text/plain", retry_after="2")
+    provider.script = lambda wire: wire.whole(b"slow down", 429, "text/plain", retry_after="60")
     with bench.record():
         assert caller.heard("POST", f"{provider.url}/answers", content=b"ask").status == 429
     assert bench.files() == []
@@ -184,14 +184,14 @@ def test_a_read_timeout_replays_at_once(bench: Bench, provider: LoopbackProvider
 
     provider.script = script
     with bench.record(record_errors=True):
-        recorded = caller.heard("POST", f"{provider.url}/answers", content=b"ask", timeout=0.3)
+        recorded = caller.heard("POST", f"{provider.url}/answers", content=b"ask", timeout=1.0)
     over.set()
     with bench.replay():
         began = time.monotonic()
-        replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask", timeout=5.0)
+        replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask", timeout=60.0)
     assert recorded.error == replayed.error == caller.errors.get("ReadTimeoutInBody", caller.errors["ReadTimeout"])
     assert recorded.pieces == replayed.pieces == (b'data: {"n":0}\n\n',)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 30
 
 
 def test_a_refused_connection_replays_as_the_same_class(
@@ -259,9 +259,9 @@ def test_a_timeout_before_the_answer_replays_at_once(bench: Bench, provider: Loo
     over.set()
     with bench.replay():
         began = time.monotonic()
-        replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask", timeout=5.0)
+        replayed = caller.heard("POST", f"{provider.url}/answers", content=b"ask", timeout=60.0)
     assert recorded.error == replayed.error == caller.errors["ReadTimeout"]
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize("mode", ["record", "replay"])

@@ -193,7 +193,7 @@ def test_a_miss_reaches_the_test_in_the_sdks_exception_at_once(bench: Bench, pro
         with pytest.raises(openai.APIStatusError, match="no recording for POST /chat/completions"):
             client.chat.completions.create(model="m", messages=_ASK)
         assert len(brain.ledger.read("misses")[0]) == 1, "no SDK repeats a miss"
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10  # five tries again would take fifteen
 
 
 @pytest.mark.parametrize("leave", ["break", "close"])

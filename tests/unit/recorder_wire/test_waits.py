@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider, Wire
 
-_SECONDS = 3.0  # what a wait would take in replay
+_SECONDS = 20.0  # what a wait would take in replay
 
 
 def _file(wire: Wire, states: list[str]) -> None:

@@ -201,7 +201,7 @@ def test_a_start_up_that_hangs_ends_at_its_deadline() -> None:
     app = InProcessApp(Starlette(lifespan=lifespan), start_timeout=0.1)
     with pytest.raises(StackStartError, match=r"within 0\.1 s"), app:
         pass
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("trouble", ["fails", "hangs"])
