@@ -374,7 +374,7 @@ OPTIONS: tuple[Option, ...] = (
         group=Group.SHOW,
         default=False,
         anywhere=False,
-        help="Facts as JSON on standard output, for machines.",
+        help="Print JSON and nothing else.",
     ),
     Option(
         name="verbose",

@@ -133,13 +133,12 @@ def with_own_defaults(options: RunOptions, catalog: Catalog, project: Path) -> R
     """
     usual = [name for name in ("suite", "stack_config") if options.sources.get(name, Source.DEFAULT) is Source.DEFAULT]
     own = [stack for stack in catalog.stacks.values() if stack.source.is_relative_to(project / "stacks")]
-    values = {}
     if "suite" in usual and len(catalog.suites) == 1:
-        values["suite"] = next(iter(catalog.suites))
+        options = replace(options, suite=next(iter(catalog.suites)))
     if "stack_config" in usual and len(own) == 1:
         mode = StackMode.SERVER if StackMode.SERVER in own[0].modes else own[0].modes[0]
-        values["stack_config"] = f"{mode}:{own[0].name}"
-    return replace(options, **values) if values else options
+        options = replace(options, stack_config=f"{mode}:{own[0].name}")
+    return options
 
 
 def _must_know_times(options: RunOptions, project: Path) -> None:

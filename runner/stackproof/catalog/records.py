@@ -190,7 +190,8 @@ class StackSpec:
     description: one line, shown by `stackproof stack`. modes: how it can run. python_path: folders put in front of
     the import path. app: `module:name` of an ASGI application, or of a function without arguments that returns one
     (library mode); None there: a plain library, which tests import and call. command: argv with the templates
-    {python}, {host} and {port} (server mode). under_exec: the command is started through `stackproof exec`. recorder:
+    {python}, {host} and {port} (server mode). cwd: folder that the server runs in, relative to the file; without it that
+    of the file. under_exec: the command is started through `stackproof exec`. recorder:
     where its calls are recorded; edge: what that needs where it is the edge. header: the request header that carries
     the test id. id_hook: `module:function`, called with an override for the ids that the stack makes
     (`recorder.ids`). port: fixed port; without it the kernel assigns one. readiness: when its server counts as ready.
@@ -212,6 +213,7 @@ class StackSpec:
     python_path: tuple[Path, ...] = ()
     app: str | None = None
     command: tuple[str, ...] = ()
+    cwd: Path | None = None
     under_exec: bool = True
     recorder: RecorderPlace = RecorderPlace.PROCESS
     edge: EdgeSpec = field(default_factory=EdgeSpec)

@@ -28,6 +28,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         "python_path",
         "app",
         "command",
+        "cwd",
         "under_exec",
         "recorder",
         "edge",
@@ -56,6 +57,7 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
         python_path=tuple(existing(section, "python_path", item, path.parent) for item in section.texts("python_path")),
         app=section.text("app"),
         command=section.texts("command"),
+        cwd=_cwd(section, path.parent),
         under_exec=section.boolean("under_exec", default=place is RecorderPlace.PROCESS),
         recorder=place,
         edge=edge_spec(section, place),
@@ -100,6 +102,18 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
                 f"'variables' of {section.what} renames STACKPROOF_… variables, not {variable!r}", key="variables"
             )
     return spec
+
+
+def _cwd(section: Section, folder: Path) -> Path | None:
+    relative = section.text("cwd")
+    if relative is None:
+        return None
+    if section.data.get("prepare") is not None:
+        section.fail(f"{section.what} has 'cwd' and 'prepare', which runs it in a copy of its folder", key="cwd")
+    found = existing(section, "cwd", relative, folder)
+    if not found.is_dir():
+        section.fail(f"'cwd' of {section.what} names {relative!r}, which is no folder", key="cwd")
+    return found
 
 
 def readiness(section: Section, key: str = "readiness") -> ReadinessSpec:

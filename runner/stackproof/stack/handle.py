@@ -18,8 +18,8 @@ class StackHandle:
     """What a test may know about the software under test.
 
     `base_url` has no trailing slash. `app` is set for a library stack that has one; `pid` and `log` for one that is a
-    process of its own. `started_in` is the time from start to ready, in seconds. `ended` says how it has ended by itself, and
-    gives None while it runs, or where nobody here would know. `end` asks it to end, and does not wait for that.
+    process of its own. `started_in` is the time from start to ready, in seconds. `ended` says how it has ended by
+    itself, and gives None while it runs, or where nobody here would know. `end` asks it to end, and does not wait.
     """
 
     name: str

@@ -166,7 +166,7 @@ def _server(
         name=stack.name,
         command=_command(stack, chosen, python),
         environment=environment,
-        cwd=stack.folder,
+        cwd=stack.cwd or stack.folder,
         log=log,
     )
     try:

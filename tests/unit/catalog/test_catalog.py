@@ -62,7 +62,7 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
         tmp_path,
         "stacks/shop/stack.yaml",
         "description: a shop\nmodes: [library, server]\npython_path: [src]\napp: shop.app:make\n"
-        "command: ['{python}', -m, shop, --port, '{port}']\nreadiness: {path: /up, timeout: 3}\n"
+        "command: ['{python}', -m, shop, --port, '{port}']\ncwd: ../..\nreadiness: {path: /up, timeout: 3}\n"
         "variables: {STACKPROOF_SETUP: SHOP_SETUP}\nheader: X-Shop\nid_hook: shop.core.ids:set_id_override\n",
     )
     (tmp_path / "stacks/shop/src").mkdir()
@@ -79,6 +79,7 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
     assert stack.python_path == (tmp_path / "stacks/shop/src",)
     assert (stack.readiness.path, stack.readiness.status, stack.readiness.timeout) == ("/up", 200, 3.0)
     assert stack.port is None
+    assert stack.cwd == tmp_path / "stacks/shop/../.."
     assert stack.id_hook == "shop.core.ids:set_id_override"
     service = found.service("tiny")
     assert service.api_path == "/v1"
@@ -101,6 +102,15 @@ def test_stack_and_service_are_named_after_their_folders(tmp_path: Path) -> None
         (
             "description: x\nmodes: [server]\ncommand: [x]\nunder_exec: false\nid_hook: a:b\n",
             ":5: 'id_hook' of stack 'shop' needs the recorder in the server, and 'under_exec' is false",
+        ),
+        ("description: x\nmodes: [docker]\ncwd: src\n", ":3: 'cwd' of stack 'shop' names 'src', which does not exist"),
+        (
+            "description: x\nmodes: [docker]\ncwd: stack.yaml\n",
+            ":3: 'cwd' of stack 'shop' names 'stack.yaml', which is no",
+        ),
+        (
+            "description: x\nmodes: [server]\ncwd: ..\nprepare: npm\n",
+            ":3: stack 'shop' has 'cwd' and 'prepare', which runs",
         ),
         ("description: x\nmodes: [docker]\npython_path: [src]\n", ":3: 'python_path' of stack 'shop' names 'src'"),
         ("description: x\nmodes: [docker]\nreadiness: {path: up}\n", ":3: 'path' in 'readiness' of stack 'shop'"),
