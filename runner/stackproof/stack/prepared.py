@@ -23,7 +23,7 @@ from pathlib import Path
 from stackproof.catalog.preparing import PrepareSpec
 from stackproof.catalog.records import StackSpec
 from stackproof.errors import MissingProgramError
-from stackproof.stack import service, step
+from stackproof.stack import package_index, service, step
 from stackproof.stack.process import Process
 
 _TIMEOUT = 600.0
@@ -158,7 +158,8 @@ def _version(name: str, program: str, least: tuple[int, ...], environment: Mappi
 def _run(name: str, spec: PrepareSpec, home: Path, environment: Mapping[str, str], check: Callable[[], None]) -> None:
     log = home / "prepare.log"
     words = " ".join(spec.command[:2])
-    process = Process(name=f"{name} ({words})", command=spec.command, environment=environment, cwd=home, log=log)
+    trusting = package_index.for_node(environment)
+    process = Process(name=f"{name} ({words})", command=spec.command, environment=trusting, cwd=home, log=log)
     step.done(process, log, timeout=_TIMEOUT, check=check, taking=f"`{words}` for {name}")
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from stackproof.stack import service
+from stackproof.stack import package_index, service
 
 
 def prepare(
@@ -55,12 +55,15 @@ def make(
     check: Callable[[], None],
     options: Sequence[str] = (),
 ) -> None:
-    """Make `home`/venv, complete or not at all, with a log, `home`/install.log. options: further ones of pip."""
+    """Make `home`/venv, complete or not at all, with a log, `home`/install.log. options: further ones of pip.
+
+    Without requirements it has pip and nothing else.
+    """
     # A virtual environment may not be moved: its scripts name their folder. What is renamed is a link to it.
     folder = home / f"venv-{os.getpid()}-{time.time_ns()}"
     log = home / "install.log"
     log.write_bytes(b"")
-    clean = service.without_python(environment)
+    clean = package_index.for_pip(service.without_python(environment))
     files = [word for path in requirements for word in ("-r", str(path))]
     steps = (
         [str(python), "-m", "venv", str(folder)],
@@ -70,7 +73,7 @@ def make(
         ],
     )  # fmt: skip
     try:
-        for command in steps:
+        for command in steps if files else steps[:1]:
             service.step(name, command, clean, log, check)
         link = home / f"{folder.name}.link"
         link.symlink_to(folder.name)

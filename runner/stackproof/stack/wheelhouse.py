@@ -6,8 +6,10 @@ Kept in the user's cache folder, one folder for each set of requirements and eac
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
+import platform
 import shutil
 import sys
 import time
@@ -16,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackproof.errors import DockerError, StackStartError
-from stackproof.stack import labels, pip_elsewhere, service
+from stackproof.stack import labels, package_index, pip_elsewhere, service, venv
 from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import ContainerSpec
 
@@ -123,18 +125,35 @@ def prepare(
             partial, asked, log = home / "partial", home / "requirements.txt", home / "download.log"
             shutil.rmtree(partial, ignore_errors=True)
             log.write_bytes(b"")
+            pip = _with_pip(environment, check)
+            clean = package_index.for_pip(service.without_python(environment))
             for text, more in ((requirements, ()), (alone, ("--no-deps",))):
                 if text:
                     asked.write_bytes(text)
                     command = [
-                        sys.executable, "-P", pip_elsewhere.__file__, "download", "--disable-pip-version-check",
+                        str(pip), "-P", pip_elsewhere.__file__, "download", "--disable-pip-version-check",
                         "--no-input", "--quiet", "--only-binary=:all:", "--implementation=cp",
                         f"--python-version={target.version}", *more, *(f"--platform={tag}" for tag in target.platforms),
                         "--dest", str(partial), "-r", str(asked),
                     ]  # fmt: skip
                     markers = {pip_elsewhere.MARKERS: json.dumps(dict(target.markers))}
-                    service.step("wheels", command, service.without_python(environment) | markers, log, check)
+                    service.step("wheels", command, clean | markers, log, check)
             partial.rename(ready)
     if not any(ready.glob("*.whl")):
         raise StackStartError("the requirements ask for nothing: no wheel was fetched")
     return ready
+
+
+def _with_pip(environment: Mapping[str, str], check: Callable[[], None]) -> Path:
+    """A Python that has pip: ours, or where that was installed by uv, which leaves it out, one made for this."""
+    if importlib.util.find_spec("pip") is not None:
+        return Path(sys.executable)
+    return venv.prepare(
+        "pip",
+        (),
+        python=Path(sys.executable),
+        version=platform.python_version(),
+        environment=environment,
+        say=lambda _: None,
+        check=check,
+    )
