@@ -54,6 +54,7 @@ _OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_")
 # Python would leave out every assert of helpers, and with `--assert=plain` of the tests too: all would be green.
 _NO_ASSERTS = "PYTHONOPTIMIZE"
 _IN_PROCESS = (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY)
+_WITHOUT_A_KEY = "to try it without a key: --provider-service llama-cpp, a small model on this machine, smollm2:135m"
 _NAMED = re.compile(r"\{(\w+)\}")
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
 
@@ -218,10 +219,11 @@ def _needs_no_secret(cell: Cell) -> bool:
 
 def _refuse_missing(cell: Cell, options: RunOptions, caller: Mapping[str, str]) -> None:
     if names := missing(cell, options, caller):
+        hint = f"export {' '.join(f'{name}=…' for name in names)}, or use --inference-mode replay"
         raise UsageError(
             f"setup {cell.setup.name!r} needs {' and '.join(names)} for {cell.inference_mode.value}, "
             f"which the environment lacks",
-            hint=f"export {' '.join(f'{name}=…' for name in names)}, or use --inference-mode replay",
+            hint=f"{hint}\n{_WITHOUT_A_KEY}" if cell.inference_mode.records else hint,
         )
 
 

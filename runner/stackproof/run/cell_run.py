@@ -21,7 +21,18 @@ from stackproof.live import scrub
 from stackproof.measure import begin, package
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder import debug
-from stackproof.run import cell_facts, cell_file, cell_log, dividing, drifted, made_first, namespace, run_folder, suite
+from stackproof.run import (
+    cell_facts,
+    cell_file,
+    cell_log,
+    dividing,
+    drifted,
+    made_first,
+    namespace,
+    record_all,
+    run_folder,
+    suite,
+)
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.run.judge import CellFacts, Judgement, judge
 from stackproof.run.progress import Progress, Tail
@@ -249,6 +260,8 @@ class CellRun:
             # It came before the process of the cell was ready to take it down.
             facts = replace(facts, outcome={"signal": self._interrupts.first.name})
         judgement = judge(facts)
+        if judgement.exit_code is ExitCode.RECORDINGS and record_all.can(facts, self._cell):
+            return replace(judgement, hint=f"record all of them: {record_all.command(self._cell, self._plan.options)}")
         log = self._dir / (judgement.log or "cell.log")
         # An error of our own that the cell could name stands in its log with its traceback.
         wanted = judgement.log is not None or judgement.exit_code is ExitCode.INTERNAL

@@ -52,6 +52,9 @@ __all__ = [
 
 PATH = Path("ci/release.yaml")
 VERSION = 1
+_LEAST = """`stackproof init` writes one; the least that it says:
+  version: 1
+  cells: [{suite: SUITE, setup: SETUP, stack: "MODE:STACK"}]"""
 ALL = "all"
 _SECTIONS = (
     "version", "cells", "source", "sealed", "recordings", "typecheck", "benchmarks", "claims", "live", "flaky",
@@ -65,6 +68,8 @@ def load(project: Path) -> Policy:
     """Read the project's policy, and the claims file that it names; UsageError with file and line for everything that
     is wrong in them.
     """
+    if not (project / PATH).exists():
+        raise UsageError(f"there is no {PATH.as_posix()}, which says what must be there before a release", hint=_LEAST)
     file = read(project / PATH, what="the release policy", shown=PATH.as_posix())
     file.only(*_SECTIONS)
     if file.integer("version", minimum=1) != VERSION:

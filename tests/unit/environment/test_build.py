@@ -297,6 +297,13 @@ def test_what_cannot_work_is_refused(
     assert caught.value.message.startswith(sentence)
 
 
+@pytest.mark.parametrize(("mode", "offered"), [(Mode.RECORD, True), (Mode.RECORD_IF_MISSING, True), (Mode.LIVE, False)])
+def test_who_lacks_a_key_and_wants_recordings_is_told_of_a_model_that_asks_for_none(mode: Mode, offered: bool) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(Case(cell=replace(CELL, inference_mode=mode), options={}, caller={}))
+    assert ("--provider-service llama-cpp" in str(caught.value.hint)) is offered
+
+
 def test_recorder_is_told_who_is_called_and_by_whom() -> None:
     caller = {"OPENAI_BASE_URL": "http://10.0.0.7:8000/v1/", "REGION": "us"}
     built = run(Case(cell=SERVED, caller=caller))

@@ -90,6 +90,13 @@ def test_a_policy_without_cells_is_refused(tmp_path: Path, text: str) -> None:
         load(tmp_path, text)
 
 
+def test_a_project_without_a_policy_is_told_what_the_least_of_one_is(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        policy.load(tmp_path)
+    assert caught.value.message == "there is no ci/release.yaml, which says what must be there before a release"
+    assert "stackproof init" in str(caught.value.hint)
+
+
 def test_a_cell_may_be_listed_once(tmp_path: Path) -> None:
     cell = '  - {suite: base, setup: ollama, stack: "library:reference"}\n'
     with pytest.raises(UsageError, match="listed twice"):
