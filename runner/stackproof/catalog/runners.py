@@ -17,8 +17,8 @@ OPTIONS = ("pattern", "test_timeout", "workers")
 class RunnerSpec:
     """A command that runs tests against a server.
 
-    name: how messages call it. folder: where it runs, absolute; `shown` the same relative to the project. A node id
-    is `<shown>/<class name>::<name>` with the two names that the report has. command: argv; {junit} in it is where
+    name: how messages call it. folder: where it runs, a folder of the project; `shown` as the file has it. A node id is
+    `<folder>/<class name>::<name>` with the two names that the report has. command: argv; {junit} in it is where
     the report goes, {prepared} the folder of what `prepare` made, {folder} the one that it runs in. options:
     arguments that follow where an option of the run is given, {value} in them filled in; {milliseconds} too for a
     time. pattern: for `--pattern`. test_timeout: for `--test-timeout`. workers: for `--workers`. prepare: what is

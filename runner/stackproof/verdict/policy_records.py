@@ -109,8 +109,8 @@ class RecordingsPolicy:
     """How many of each may be, over all cells; null does not look.
 
     missed: calls without a recording. unused: recordings that no test asked for. damaged: files that are no recording.
-    late: calls after their test had ended. not_promoted: calls that were recorded and are not in the recordings.
-    unnormalised: how many may be such as they would not be written now. max_age_days: how old one may be.
+    late: calls after their test had ended. not_promoted: recordings that a test which did not pass has left
+    behind. unnormalised: recordings that would not be written so now. max_age_days: how old one may be.
     """
 
     missed: int = 0
