@@ -89,8 +89,8 @@ class ProviderSpec:
 class SetupSpec:
     """A named environment: provider URLs, default models, the secrets it needs.
 
-    description: one line, shown by `stackproof setups`. combines: setups whose content it takes over. env: variables
-    for the stack and its tests. models: role -> `provider/model`. embedding_dimension: how many numbers its embedding
+    description: one line, shown by `stackproof setups`; there unless it combines others. combines: setups whose
+    content it takes over. env: variables for the stack and its tests. models: role -> `provider/model`. embedding_dimension: how many numbers its embedding
     model gives. providers: who is called, by name. secrets: names of environment variables. optional_secrets: those
     of another way to sign in, which nobody is asked
     for. needs: further variables that a real call needs from the caller, though they are no secret (a tenant's URL, a
@@ -190,7 +190,7 @@ class StackSpec:
     description: one line, shown by `stackproof stack`. modes: how it can run. python_path: folders put in front of
     the import path. app: `module:name` of an ASGI application, or of a function without arguments that returns one
     (library mode); None there: a plain library, which tests import and call. command: argv with the templates
-    {python}, {host} and {port} (server mode). cwd: folder that the server runs in, relative to the file; without it that
+    {python}, {host} and {port} (server mode). cwd: folder that the server runs in, relative to the file; default: that
     of the file. under_exec: the command is started through `stackproof exec`. recorder:
     where its calls are recorded; edge: what that needs where it is the edge. header: the request header that carries
     the test id. id_hook: `module:function`, called with an override for the ids that the stack makes
@@ -248,7 +248,7 @@ class BesideSpec:
     """What runs in a container beside a stack, from `stacks/<name>/container.yaml`.
 
     description: one line on what it is. docker: its image, and the port that it listens at. command: argv with the
-    templates {host} and {port}; empty: the image's own. env: its variables, and nothing else; {NAME} in a value is
+    templates {host} and {port}; without one the image's own. env: its variables, and nothing else; {NAME} in a value is
     the stack's variable of that name. memory: folders that are kept in memory. asked: a command that is run inside
     and exits with 0 when it is ready; without one `readiness` is asked over HTTP. ready: when it is, for what does
     not end by itself. until: COMPLETED when it has to end with exit code 0 by itself. needs: containers that come
