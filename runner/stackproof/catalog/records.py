@@ -90,9 +90,9 @@ class SetupSpec:
     """A named environment: provider URLs, default models, the secrets it needs.
 
     description: one line, shown by `stackproof setups`; there unless it combines others. combines: setups whose
-    content it takes over. env: variables for the stack and its tests. models: role -> `provider/model`. embedding_dimension: how many numbers its embedding
-    model gives. providers: who is called, by name. secrets: names of environment variables. optional_secrets: those
-    of another way to sign in, which nobody is asked
+    content it takes over. env: variables for the stack and its tests. models: role -> `provider/model`.
+    embedding_dimension: how many numbers its embedding model gives. providers: who is called, by name. secrets: names
+    of environment variables. optional_secrets: those of another way to sign in, which nobody is asked
     for. needs: further variables that a real call needs from the caller, though they are no secret (a tenant's URL, a
     project id); the value in `env` serves in replay only. replay: variables that only replay needs, where nobody gave
     them; `{folder}` in one is the folder of the file that says so. service: the provider service that belongs to it,
