@@ -197,13 +197,18 @@ def _whose() -> dict[str, Any]:
     return {"scope": owner.name, "test_id": owner.test_id, "attempt": owner.attempt}
 
 
+def _in_test(test_id: Any) -> str:
+    return f" (test {test_id})" if test_id else ""
+
+
 def _refuse(brain: Brain, host: str, port: Any) -> None:
     whose = _whose()
     where = f"{host}:{_text(port)}" if port else host
     text = (
-        f"a connection to {where} was blocked in replay (test {whose['test_id'] or 'none'})\n"
+        f"a connection to {where} was blocked in replay{_in_test(whose['test_id'])}\n"
         "  nothing may leave the process in replay; a provider is replayed when its URL is known to the setup "
-        f"(`providers`) and called through {LIBRARIES}"
+        f"(`providers`) and called through {LIBRARIES}; what a stack fetches for itself is turned off by a variable, "
+        "in `env` of its stack.yaml"
     )
     if brain.store.trace is not None:
         brain.store.trace.connection("blocked", where)

@@ -127,7 +127,7 @@ def _running(
             name=where.name(f"beside-{spec.name}"),
             image=where.image,
             entrypoint=("sh", "-c", _RUN, _GIVEN),
-            command=tuple(command_inside(spec, spec.docker, where)),
+            command=tuple(command_inside(spec, spec.docker, where, given)),
             labels={**where.labels, labels.SERVICE: spec.name},
             network=where.network,
             aliases=(spec.name,),

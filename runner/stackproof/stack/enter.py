@@ -132,6 +132,14 @@ def _without_the_right() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_CAPBSET_DROP, _CAP_NET_ADMIN, 0, 0, 0)
 
 
+def _installed(program: str) -> str:
+    """As an environment that is activated would find it: what was installed with the Python that runs this, first."""
+    here = Path(sys.executable).parent
+    beside = here / program
+    is_one = os.sep not in program and (here.parent / "pyvenv.cfg").exists() and os.access(str(beside), os.X_OK)
+    return str(beside) if is_one else program
+
+
 def run(command: "list[str]") -> int:
     """Wait for the variables and become the command; returns only when that was impossible."""
     deadline = time.monotonic() + _DEADLINE
@@ -149,7 +157,7 @@ def run(command: "list[str]") -> int:
     _home()
     _without_the_right()
     try:
-        os.execvp(command[0], command)  # noqa: S606 - it becomes the stack
+        os.execvp(_installed(command[0]), command)  # noqa: S606 - it becomes the stack
     except OSError as error:
         sys.stderr.write(f"stackproof: {command[0]} cannot be started: {error.strerror}\n")
     return 127

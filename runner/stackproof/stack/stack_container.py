@@ -11,13 +11,14 @@ from shutil import copyfile
 from typing import Protocol
 
 from stackproof.catalog.records import BesideSpec, DockerSpec, StackMode, StackSpec
-from stackproof.catalog.templates import filled
+from stackproof.environment import EVERY_ADDRESS
 from stackproof.errors import DockerError, UsageError
 from stackproof.recorder.budget import Limits
 from stackproof.recorder.serve.exec_ import guest_folder
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack import bridge, enter, place, ports, seen, unfit
 from stackproof.stack.apart import Apart
+from stackproof.stack.command import completed
 from stackproof.stack.container import Container
 from stackproof.stack.engine_records import ContainerSpec, Mount
 from stackproof.stack.handle import StackHandle
@@ -227,7 +228,7 @@ def prepared(stack: StackSpec, where: Place, *, variables: Mapping[str, str], ce
     recorded = stack.under_exec and given.get("STACKPROOF_INFERENCE_MODE", "replay") != "live"
     if recorded:
         given["PYTHONPATH"] = ":".join(filter(None, (str(guest), given.get("PYTHONPATH"))))
-    command = command_inside(stack, required(stack), where)
+    command = command_inside(stack, required(stack), where, variables)
     return Prepared(guest=guest, script=script, command=command, given=given, recorded=recorded)
 
 
@@ -242,7 +243,9 @@ def no_names(guest: Path, where: Place) -> tuple[Mount, ...]:
     return (Mount(source=str(file.absolute()), target="/etc/resolv.conf", read_only=True),)
 
 
-def command_inside(stack: StackSpec | BesideSpec, docker: DockerSpec, where: Place) -> Sequence[str]:
+def command_inside(
+    stack: StackSpec | BesideSpec, docker: DockerSpec, where: Place, variables: Mapping[str, str]
+) -> Sequence[str]:
     """The command inside: that of stack.yaml or container.yaml, or for somebody else's image its own."""
     if not stack.command:
         found = where.engine.image(where.image)
@@ -252,5 +255,11 @@ def command_inside(stack: StackSpec | BesideSpec, docker: DockerSpec, where: Pla
                 f"{stack.name!r} has no `command`, and neither has its image", hint=f"add it to {stack.source}"
             )
         return own
-    values = {"python": docker.python, "port": str(docker.port), "host": "0.0.0.0"}  # noqa: S104 - inside
-    return [filled(part, values) for part in stack.command]
+    return completed(
+        stack.command,
+        python=docker.python,
+        host=EVERY_ADDRESS,
+        port=docker.port,
+        folder=docker.folder,
+        variables=variables,
+    )

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from stackproof.catalog.records import StackMode, StackSpec
-from stackproof.catalog.templates import filled
 from stackproof.errors import StackproofError, StackStartError, UsageError
 from stackproof.evidence import jsonfile
 from stackproof.stack import ports
+from stackproof.stack.command import beside, completed
 from stackproof.stack.handle import StackHandle
 from stackproof.stack.process import Process
 from stackproof.stack.readiness import probe, refuse_foreign, wait_ready
@@ -164,7 +164,7 @@ def _server(
     origin = f"http://{ports.LOOPBACK}:{chosen}"
     process = Process(
         name=stack.name,
-        command=_command(stack, chosen, python),
+        command=_command(stack, chosen, python, environment),
         environment=environment,
         cwd=stack.cwd or stack.folder,
         log=log,
@@ -209,9 +209,16 @@ def _remote(stack: StackSpec) -> StackHandle:
     return StackHandle(name=stack.name, mode=StackMode.REMOTE, base_url=origin, started_in=time.monotonic() - began)
 
 
-def _command(stack: StackSpec, port: int, python: Path) -> list[str]:
-    values = {"python": str(python), "port": str(port), "host": ports.LOOPBACK}
-    command = [filled(part, values) for part in stack.command]
+def _command(stack: StackSpec, port: int, python: Path, variables: Mapping[str, str]) -> list[str]:
+    command = completed(
+        stack.command,
+        python=str(python),
+        host=ports.LOOPBACK,
+        port=port,
+        folder=str(stack.folder),
+        variables=variables,
+    )
+    command = beside(python, command)
     return [sys.executable, "-P", "-m", "stackproof", "exec", "--", *command] if stack.under_exec else command
 
 
