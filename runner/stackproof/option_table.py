@@ -17,6 +17,12 @@ def _model(role: str) -> Option:
     )
 
 
+def _limit(name: str, flag: str, text: str, default: float | None = None) -> Option:
+    return Option(
+        name=name, flags=(flag,), kind=Kind.SECONDS, group=Group.RUN, default=default, metavar="SECONDS", help=text
+    )
+
+
 OPTIONS: tuple[Option, ...] = (
     Option(
         name="suite",
@@ -268,6 +274,16 @@ OPTIONS: tuple[Option, ...] = (
         help="Variable for the tests and the stack; wins over all others. May be repeated.",
     ),
     Option(
+        name="python",
+        flags=("--python",),
+        kind=Kind.TEXT,
+        group=Group.RUN,
+        metavar="PATH",
+        help="Python of the tests, and of a stack that asks for none: a program, or the folder of an environment. "
+        "Default: Stackproof's own; where uvx, uv tool or pipx made that, the active environment, or the project's "
+        ".venv.",
+    ),
+    Option(
         name="workers",
         flags=("-n", "--workers"),
         kind=Kind.TEXT,
@@ -275,30 +291,12 @@ OPTIONS: tuple[Option, ...] = (
         metavar="N",
         help="Spread the tests over N processes, or 'auto' (needs pytest-xdist).",
     ),
-    Option(
-        name="test_timeout",
-        flags=("--timeout",),
-        kind=Kind.SECONDS,
-        group=Group.RUN,
-        metavar="SECONDS",
-        help="Limit for a single test.",
-    ),
-    Option(
-        name="suite_timeout",
-        flags=("--suite-timeout",),
-        kind=Kind.SECONDS,
-        group=Group.RUN,
-        default=1800.0,
-        metavar="SECONDS",
-        help="Limit for all tests of a cell.",
-    ),
-    Option(
-        name="start_timeout",
-        flags=("--start-timeout",),
-        kind=Kind.SECONDS,
-        group=Group.RUN,
-        metavar="SECONDS",
-        help="Limit for the stack and for a service to become ready. Default: what their own files say.",
+    _limit("test_timeout", "--timeout", "Limit for a single test."),
+    _limit("suite_timeout", "--suite-timeout", "Limit for all tests of a cell.", default=1800.0),
+    _limit(
+        "start_timeout",
+        "--start-timeout",
+        "Limit for the stack and for a service to become ready. Default: what their own files say.",
     ),
     Option(
         name="coverage",

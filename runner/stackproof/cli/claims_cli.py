@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from stackproof import console
-from stackproof.cli.cli_words import CommandGroup
+from stackproof.cli.cli_words import CommandGroup, json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.faults import claim_environment, claim_events, claim_file, claim_values
@@ -24,7 +24,7 @@ def claims() -> None:
 
 
 @claims.command("list")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def list_(around: Surroundings, as_json: bool) -> None:
     """List the claims of the file that the policy names."""
@@ -41,7 +41,7 @@ def list_(around: Surroundings, as_json: bool) -> None:
 
 @claims.command("show")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def show(around: Surroundings, name: str, as_json: bool) -> None:
     """Show one claim in full: fault, events, residue, and what it excludes."""
@@ -67,10 +67,13 @@ def show(around: Surroundings, name: str, as_json: bool) -> None:
 
 
 @claims.command("run")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, metavar="[NAME…]")
 @click.pass_obj
 def run(around: Surroundings, names: tuple[str, ...]) -> int:
-    """Run the tests that serve these claims (default: all), and say which hold."""
+    """Run the tests that serve claims, and say which hold.
+
+    NAME is a claim's (default: all of them).
+    """
     from stackproof.checks import claims as check  # noqa: PLC0415 - it loads all that a run needs
 
     return check.run(around.project, names, environ=around.environ)

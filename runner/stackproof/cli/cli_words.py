@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -18,7 +18,14 @@ from stackproof.option_kinds import Group, Kind, Option
 from stackproof.option_table import OPTIONS
 from stackproof.suggest import did_you_mean, unknown
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 PYTEST_ARGS = "stackproof.pytest_args"
+
+
+def json_option(command: Command) -> Command:
+    """`--json`, as every command has it that has facts to give: one JSON document on standard output."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")(command)
 
 
 class CommandGroup(click.Group):

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from stackproof import console
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_words import Room, room
 from stackproof.cli.surroundings import Surroundings, run_folder
 from stackproof.drift import cell, markdown, telling
@@ -20,15 +21,15 @@ from stackproof.recordings.wording import json_text
 
 @click.command("drift")
 @click.argument("run", required=False)
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown, for an issue or a comment.")
-@click.option("--all", "everything", is_flag=True, help="Every difference, not only a dozen lines.")
+@json_option
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for an issue or a comment.")
+@click.option("--all", "everything", is_flag=True, help="Show every difference, not only a dozen lines.")
 @click.option("--strict", is_flag=True, help="End with 6 where there is breaking or additive drift.")
 @click.pass_obj
 def command(
     around: Surroundings, /, *, run: str | None, as_json: bool, as_markdown: bool, everything: bool, strict: bool
 ) -> ExitCode:
-    """Say how the live answers of RUN differ in shape from the recordings of the same tests.
+    """Say how live answers differ in shape from the recordings of the same tests.
 
     RUN is an id or a folder (default: the newest run with --inference-mode verify). Differences are worth a look and no
     failure: the exit code is 0, and 6 with --strict.

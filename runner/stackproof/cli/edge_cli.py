@@ -19,7 +19,10 @@ _TAKEN = (
     "edge",
     params=[
         click.Option(
-            ["--port"], type=click.IntRange(1, 65535), help="Where the edge listens. Default: a port that is free."
+            ["--port"],
+            type=click.IntRange(1, 65535),
+            metavar="PORT",
+            help="Where the edge listens. Default: a port that is free.",
         ),
         *(option for option in run_parameters() if option.name in _TAKEN),
     ],

@@ -8,6 +8,7 @@ import click
 
 from stackproof import catalog, console
 from stackproof.ci import log
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.parts import secrets_of_setups
@@ -17,14 +18,16 @@ from stackproof.verdict import summary
 
 
 @click.command("freshness")
-@click.option("--setup", "setups", metavar="NAME", multiple=True, help="Only these setups, by comma or repeated.")
+@click.option(
+    "--setup", "setups", metavar="NAME", multiple=True, help="Only this setup. Several by comma, or repeated."
+)
 @click.option(
     "--max-age-days",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How old a smoke may be (default: the policy's, or 8).",
+    help="How old a smoke may be. Default: the policy's, or 8.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def freshness(around: Surroundings, setups: tuple[str, ...], max_age_days: int | None, as_json: bool) -> int:
     """Say whether a live smoke of each setup has passed of late.

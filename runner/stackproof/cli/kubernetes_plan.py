@@ -13,7 +13,7 @@ from stackproof.cli.cli_words import run_parameters
 from stackproof.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from stackproof.cli.lane_cli import Surroundings
+    from stackproof.cli.surroundings import Surroundings
     from stackproof.lanes.records import Lane
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -24,7 +24,7 @@ _OF_A_RUN = ("suite", "setup", "stack_config", "file", "subdirs", "pattern", "to
 _OF_A_JOB = (
     click.Option(["--image"], metavar="REF@sha256:…", help="The image that the pods run, by digest."),
     click.Option(["--claim"], metavar="NAME", help="The PersistentVolumeClaim that evidence goes to."),
-    click.Option(["--namespace"], metavar="NAME", help="Of the Job (default: kubectl's)."),
+    click.Option(["--namespace"], metavar="NAME", help="Of the Job. Default: kubectl's."),
     click.Option(
         ["--secret"],
         metavar="NAME|VARIABLE=NAME/KEY",
@@ -32,24 +32,24 @@ _OF_A_JOB = (
         help="The Secret that has the variables of real calls, all or one of them. May be repeated.",
     ),
     click.Option(
-        ["--parallelism"], type=click.IntRange(min=1), metavar="N", help="Pods at a time (default: all of them)."
+        ["--parallelism"], type=click.IntRange(min=1), metavar="N", help="Pods at a time. Default: all of them."
     ),
     click.Option(
         ["--minutes"],
         type=click.IntRange(min=1, max=10_000),
         metavar="N",
-        help="Minutes that a shard may take (default: the lane's timeout, else 30).",
+        help="Minutes that a shard may take. Default: the lane's timeout, else 30.",
     ),
     click.Option(
         ["--retries"],
         type=click.IntRange(min=0, max=10),
         default=2,
         metavar="N",
-        help="Further tries of a shard whose pod failed; tests that fail are no such failure (default: 2).",
+        help="Further tries of a shard whose pod failed; tests that fail are no such failure. Default: 2.",
     ),
-    click.Option(["--cpu"], default="1", metavar="QUANTITY", help="Of each pod (default: 1)."),
-    click.Option(["--memory"], default="2Gi", metavar="QUANTITY", help="Of each pod (default: 2Gi)."),
-    click.Option(["--disk"], default="2Gi", metavar="QUANTITY", help="Of each pod (default: 2Gi)."),
+    click.Option(["--cpu"], default="1", metavar="QUANTITY", help="Of each pod. Default: 1."),
+    click.Option(["--memory"], default="2Gi", metavar="QUANTITY", help="Of each pod. Default: 2Gi."),
+    click.Option(["--disk"], default="2Gi", metavar="QUANTITY", help="Of each pod. Default: 2Gi."),
 )
 _JOB = tuple(str(option.name) for option in _OF_A_JOB)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import click
 
 from stackproof import console, nox_sessions
-from stackproof.cli.cli_words import CommandGroup
+from stackproof.cli.cli_words import CommandGroup, json_option
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.lanes import ci, covered, read, shown
 from stackproof.lanes.records import Lane, Matrix, Trigger
@@ -18,51 +18,46 @@ from stackproof.suggest import unknown
 from stackproof.verdict import policy
 
 if TYPE_CHECKING:
-    from stackproof.catalog.records import Catalog
     from stackproof.lanes.sharding import Share
 
 FORMATS = ("text", "json", "github-matrix", "gitlab")
 _TRIGGERS = click.Choice([trigger.value for trigger in Trigger])
-
-
-class Surroundings(Protocol):
-    """What the command line hands to every command."""
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """The caller's environment."""
-
-    @property
-    def project(self) -> Path:
-        """The project's folder."""
-
-    def catalog(self) -> Catalog:
-        """Everything that can be named."""
+_TRIGGER_NAMES = "|".join(trigger.value for trigger in Trigger)
 
 
 @click.group("lane", cls=CommandGroup)
 def lane() -> None:
-    """The jobs of CI, from ci/matrix.yaml: list them, show one, run one here."""
+    """List, show and run the jobs of CI, which ci/matrix.yaml names."""
 
 
 @lane.command("list")
-@click.option("--trigger", type=_TRIGGERS, help="Those of one trigger.")
-@click.option("--label", "labels", metavar="LABEL", multiple=True, help="A label of the pull request; for a matrix.")
+@click.option("--trigger", type=_TRIGGERS, metavar=_TRIGGER_NAMES, help="Only lanes of this trigger.")
+@click.option(
+    "--label",
+    "labels",
+    metavar="LABEL",
+    multiple=True,
+    help="A label of the pull request; for a matrix. May be repeated.",
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
     default="text",
-    help="A table, one JSON object, one line for a matrix of GitHub Actions, or a child pipeline for GitLab.",
+    metavar="|".join(FORMATS),
+    help="How lanes are printed: for people, for machines, as a matrix for GitHub Actions, as a child pipeline for "
+    "GitLab. Default: text.",
 )
+@json_option
 @click.pass_obj
-def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], form: str) -> int:
+def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], form: str, as_json: bool) -> int:
     """List the lanes: when each runs, what it does, what it needs.
 
     A lane that waits for a label is in a matrix of pull_request only where the label is given. The pipeline for GitLab
     has it always, with a rule.
     """
     matrix = _matrix(around)
+    form = "json" if as_json else form
     if form == "github-matrix" and trigger is not None:
         lanes = matrix.unasked(Trigger(trigger), labels)
     elif labels:
@@ -95,10 +90,13 @@ def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], fo
 
 @lane.command("show")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def show(around: Surroundings, name: str, as_json: bool) -> int:
-    """Show one lane in full: its cells and checks, secrets and variables by name, and how to run it here."""
+    """Show one lane in full.
+
+    That is its cells and checks, its secrets and variables by name, and how to run it here.
+    """
     found = lane_of(around, name)
     if as_json:
         console.out(shown.as_json([found]))
@@ -110,16 +108,15 @@ def show(around: Surroundings, name: str, as_json: bool) -> int:
 
 @lane.command("run")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print lane.json and nothing else.")
 @click.option(
     "--cells-at-once",
     "at_once",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Cells that run side by side, unless they record (default: as the lane says, else 1).",
+    help="Run so many cells side by side, unless they record. Default: as the lane says, else 1.",
 )
 @click.option(
-    "--shard", metavar="I/N|auto", help="Only the I-th of N parts; auto: as the variables of the CI system say."
+    "--shard", metavar="I/N|auto", help="Run only the I-th of N parts; auto: as the variables of the CI system say."
 )
 @click.option(
     "--timings",
@@ -127,6 +124,7 @@ def show(around: Surroundings, name: str, as_json: bool) -> int:
     multiple=True,
     help="With --shard: how long tests took before, as of stackproof plan. The same for all shards. May be repeated.",
 )
+@json_option
 @click.pass_obj
 def run(
     around: Surroundings,
@@ -137,8 +135,9 @@ def run(
     shard: str | None,
     timings: tuple[str, ...],
 ) -> int:
-    """Run one lane here: everything of it into one run folder, with the evidence that the verdict takes from it.
+    """Run one lane here, whole or a shard of it.
 
+    Everything goes into one run folder, with the evidence that the verdict takes from it; --json prints its lane.json.
     With --shard: the part of it that `stackproof plan --lane NAME --shards N` shows. The exit code is the worst one of
     what it ran. `stackproof verdict RUN…` weighs the folders of several lanes, and of all shards, as one.
     """
@@ -161,10 +160,20 @@ def run(
 
 
 @lane.command("check")
-@click.option("--trigger", "triggers", type=_TRIGGERS, multiple=True, help="Default: pull_request and merge_group.")
+@click.option(
+    "--trigger",
+    "triggers",
+    type=_TRIGGERS,
+    multiple=True,
+    metavar=_TRIGGER_NAMES,
+    help="Look at this trigger. May be repeated. Default: pull_request and merge_group.",
+)
 @click.pass_obj
 def check(around: Surroundings, triggers: tuple[str, ...]) -> int:
-    """Name what the release policy asks for and no lane of a trigger does: its verdict could not be a PASS."""
+    """Name what the release policy asks for and no lane of a trigger does.
+
+    The verdict of such a trigger could not be a PASS.
+    """
     matrix, rules = _matrix(around), policy.load(around.project)
     ends = ExitCode.PASS
     for trigger in map(Trigger, triggers or (Trigger.PULL_REQUEST, Trigger.MERGE_GROUP)):

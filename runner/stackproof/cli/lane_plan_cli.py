@@ -10,8 +10,10 @@ import click
 
 from stackproof import console
 from stackproof.cli import kubernetes_plan
-from stackproof.cli.lane_cli import FORMATS, Surroundings, again, lane_of
+from stackproof.cli.cli_words import json_option
+from stackproof.cli.lane_cli import FORMATS, again, lane_of
 from stackproof.cli.listing import print_json
+from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.lanes.records import Lane
 from stackproof.shards.records import MOST
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
 
 
 @click.command("plan", cls=kubernetes_plan.PlanCommand, params=kubernetes_plan.parameters())
-@click.option("--lane", "name", metavar="NAME", help="The lane that is planned.")
+@click.option("--lane", "name", metavar="NAME", help="Plan this lane.")
 @click.option(
-    "--shards", type=click.IntRange(min=1, max=MOST), metavar="N", help="In so many jobs, each with a part of it."
+    "--shards", type=click.IntRange(min=1, max=MOST), metavar="N", help="Plan it in N jobs, each with a part of it."
 )
 @click.option(
     "--timings",
@@ -31,14 +33,16 @@ if TYPE_CHECKING:
     multiple=True,
     help="How long tests took before: a file of `stackproof timings`, run folders, or JUnit reports. May be repeated.",
 )
-@click.option("--tests", is_flag=True, help="With shards and json: name the tests of each piece.")
+@click.option("--tests", is_flag=True, help="With --shards and --format json: name the tests of each piece.")
 @click.option(
     "--format",
     "form",
     type=click.Choice([*FORMATS, kubernetes_plan.FORMAT]),
+    metavar="|".join([*FORMATS, kubernetes_plan.FORMAT]),
     default="text",
-    help="For people, as one JSON object, or as the input of a CI system.",
+    help="How the plan is printed: for people, for machines, or as the input of a CI system. Default: text.",
 )
+@json_option
 @click.pass_context
 def plan(
     ctx: click.Context,
@@ -49,6 +53,7 @@ def plan(
     *,
     tests: bool,
     form: str,
+    as_json: bool,
     **_: object,
 ) -> int:
     """Show what a lane would run, and run nothing.
@@ -59,6 +64,7 @@ def plan(
     the options of a run choose.
     """
     around: Surroundings = ctx.obj
+    form = "json" if as_json else form
     if form == kubernetes_plan.FORMAT:
         lane = None if name is None else lane_of(around, name)
         return kubernetes_plan.show(ctx, around, lane=lane, shards=shards, timings=timings)

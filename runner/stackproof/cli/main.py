@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from stackproof import __version__, console
+from stackproof import console
 from stackproof.ci import guard
-from stackproof.cli import examples
-from stackproof.cli.cli_words import CommandGroup, RunCommand, given, run_parameters, usage_error
-from stackproof.errors import ExitCode, StackproofError, refused_by_system
+from stackproof.cli import examples, version
+from stackproof.cli.cli_words import CommandGroup, RunCommand, given, json_option, run_parameters, usage_error
+from stackproof.errors import ExitCode, StackproofError, UsageError, refused_by_system
 from stackproof.option_values import truthy
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     context_settings={"help_option_names": ["-h", "--help"]},
     elsewhere={
         "claims": "stackproof.cli.claims_cli:claims",
+        "doctor": "stackproof.cli.doctor_cli:doctor",
         "drift": "stackproof.cli.drift_cli:command",
         "edge": "stackproof.cli.edge_cli:edge",
         "freshness": "stackproof.cli.freshness_cli:freshness",
@@ -115,7 +116,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
         "verdict": "stackproof.cli.policy_cli:verdict",
     },
 )
-@click.version_option(__version__, prog_name="stackproof", message="%(prog)s %(version)s")
+@version.option
 def cli() -> None:
     """Prove that software on top of language models is fit to release."""
 
@@ -166,56 +167,79 @@ def run(ctx: click.Context, /, **_: object) -> int:
 @cli.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…", required=True)
 def exec_(command: tuple[str, ...]) -> int:
-    """Become a Python program that has the recorder in it."""
+    """Become a Python program that has the recorder in it.
+
+    What it does is in STACKPROOF_RECORDER, which a run sets for its stacks.
+    """
     return int(import_module("stackproof.recorder.serve.exec_").main(list(command)) or 0)
 
 
-def _passing_on(name: str, module: str, function: str, text: str, *, takes: str) -> None:
-    """A command whose arguments are read by its own module: `function(project, argv) -> int`; `takes` shows them."""
-
-    @cli.command(
-        name,
-        help=text,
-        context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-        options_metavar="",
-    )
-    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar=takes)
-    @click.pass_obj
-    def command(around: Surroundings, arguments: tuple[str, ...]) -> int:
-        return int(getattr(import_module(module), function)(around.project, list(arguments)))
-
-
-_passing_on(
+@cli.command(
     "typecheck",
-    "stackproof.checks.typecheck",
-    "run",
-    "Run mypy and keep what it said as evidence.\n\n"
-    "Paths and options are mypy's own; without any it takes what the project's configuration of mypy names.",
-    takes="[PATH…]",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    options_metavar="",
 )
-_passing_on(
-    "benchmark",
-    "stackproof.checks.benchmark",
-    "run",
-    "Time offline turns and keep the times as evidence.\n\n"
-    "Measured is what the policy names, else the benchmarks of the project's stacks, else the recorder's own turns.\n\n"
-    "--full: the recorder's own turns alone, many of them. --baseline FILE: compare with the times of an older run.",
-    takes="[--full | --baseline FILE]",
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PATH…]")
+@click.pass_obj
+def typecheck(around: Surroundings, arguments: tuple[str, ...]) -> int:
+    """Run mypy and keep what it said as evidence.
+
+    Paths and options are mypy's own; without any it takes what the project's configuration of mypy names.
+    """
+    return int(import_module("stackproof.checks.typecheck").run(around.project, list(arguments)))
+
+
+@cli.command("benchmark")
+@click.option("--full", is_flag=True, help="Time the recorder's own turns alone, many of them.")
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    help="Compare with the times of an older run. Default: ci/baseline.json, where there is one.",
 )
-_passing_on(
-    "verify-release",
-    "stackproof.release",
-    "main",
-    "Run all that the policy lists and give one verdict.\n\n"
-    "The policy is ci/release.yaml. The command ends with 0 for PASS, 1 for FAIL and 7 for NOT PROVEN.\n\n"
-    "--json: print the verdict as JSON and nothing else. --cells-at-once N: run so many cells side by side. "
-    "--claim NAME: run the tests of these claims alone.",
-    takes="[--json] [--cells-at-once N] | --claim NAME…",
+@click.pass_obj
+def benchmark(around: Surroundings, full: bool, baseline: str | None) -> int:
+    """Time offline turns and keep the times as evidence.
+
+    Measured is what the policy names, else the benchmarks of the project's stacks, else the recorder's own turns.
+    """
+    words = [*(["--full"] if full else []), *([] if baseline is None else ["--baseline", baseline])]
+    return int(import_module("stackproof.checks.benchmark").run(around.project, words))
+
+
+@cli.command("verify-release")
+@click.option("--cells-at-once", metavar="N", help="Run so many cells side by side. Default: 1.")
+@click.option(
+    "--claim", "claims", metavar="NAME", multiple=True, help="Run the tests of this claim alone. May be repeated."
 )
+@click.argument("more", nargs=-1, metavar="")
+@json_option
+@click.pass_obj
+def verify_release(
+    around: Surroundings, cells_at_once: str | None, claims: tuple[str, ...], more: tuple[str, ...], as_json: bool
+) -> int:
+    """Run all that the policy lists and give one verdict.
+
+    The policy is ci/release.yaml.
+
+    \b
+    Exit codes: 0 PASS; 1 FAIL; 7 NOT PROVEN.
+    """
+    words = [*([] if cells_at_once is None else ["--cells-at-once", cells_at_once]), *(["--json"] if as_json else [])]
+    if claims and words:
+        raise UsageError(
+            f"--claim runs the tests of claims alone, and gives no verdict that {words[0]} could be about",
+            hint=f"leave {words[0]} out",
+        )
+    # Further claims may stand behind the first one without a word before them.
+    return int(
+        import_module("stackproof.release").main(
+            around.project, ["--claim", *claims, *more] if claims else [*words, *more]
+        )
+    )
 
 
 @cli.group("setups", cls=CommandGroup, invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_context
 def setups(ctx: click.Context, as_json: bool) -> None:
     """List the named environments."""
@@ -227,17 +251,17 @@ def setups(ctx: click.Context, as_json: bool) -> None:
 
 @setups.command("show")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def show(around: Surroundings, name: str, as_json: bool) -> None:
-    """Show one setup in full: variables, models, providers, the secrets it needs."""
+    """Show one setup in full: variables, models, providers, and the secrets it needs."""
     from stackproof.cli import listing  # noqa: PLC0415
 
     listing.show_setup(around.catalog().setup(name), as_json=as_json, environ=around.environ)
 
 
 @cli.command("stacks")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def stacks(around: Surroundings, as_json: bool) -> None:
     """List the software under test, and the provider services."""
@@ -247,7 +271,7 @@ def stacks(around: Surroundings, as_json: bool) -> None:
 
 
 @cli.command("suites")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def suites(around: Surroundings, as_json: bool) -> None:
     """List the sets of tests."""

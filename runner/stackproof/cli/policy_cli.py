@@ -11,7 +11,7 @@ import click
 
 from stackproof import catalog, console
 from stackproof.ci import guard, log
-from stackproof.cli.cli_words import CommandGroup
+from stackproof.cli.cli_words import CommandGroup, json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings, newest_run, run_folder
 from stackproof.errors import ExitCode
@@ -40,7 +40,7 @@ def policy() -> None:
 def policy_check(around: Surroundings, run: str | None) -> int:
     """Name waivers that are of no use, and expectations that are missing or left over.
 
-    RUN (an id or a folder; default: the newest run) tells which waived tests do not fail, if it is of this commit.
+    RUN, an id or a folder (default: the newest run), tells which waived tests do not fail, if it is of this commit.
     """
     folder = run_folder(around.project, run) if run is not None else newest_run(around.project)
     shown = None if folder is None else seen(folder, git.state(around.project).commit)
@@ -55,7 +55,7 @@ def policy_check(around: Surroundings, run: str | None) -> int:
 
 
 @policy.command("explain")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def policy_explain(around: Surroundings, as_json: bool) -> int:
     """Say in sentences what the policy asks for, each with the line that it comes from."""
@@ -77,12 +77,15 @@ def policy_explain(around: Surroundings, as_json: bool) -> int:
 
 
 @policy.command("update")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN…]")
 @click.option("--dry-run", is_flag=True, help="Show the changes as a diff and write nothing.")
 @click.option("--accept-types", is_flag=True, help="Bear the type errors of RUN; without it they only get fewer.")
 @click.pass_obj
 def policy_update(around: Surroundings, runs: tuple[str, ...], dry_run: bool, accept_types: bool) -> int:
-    """Expect from now on what RUN (an id or a folder; default: the newest run) has shown, or several together."""
+    """Expect from now on what runs have shown.
+
+    RUN is an id or a folder (default: the newest run); several are taken together.
+    """
     folders = [run_folder(around.project, run) for run in runs or (None,)]
     planned = update.planned(around.project, folders, accept_types=accept_types)
     for line in update.diff(around.project, planned) if dry_run else planned.lines:
@@ -93,26 +96,27 @@ def policy_update(around: Surroundings, runs: tuple[str, ...], dry_run: bool, ac
 
 
 @click.command("verdict")
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.argument("runs", nargs=-1, metavar="[RUN…]")
+@json_option
 @click.option(
     "--output",
-    metavar="FOLDER",
+    metavar="DIR",
     help="Write the verdict into this folder in every form, and tell it to the CI system.",
 )
 @click.option(
     "--compared-with",
     metavar="FILE|RUN",
-    help="Say what changed since then (a verdict.json, an id or a folder; default: the verdict of the run before).",
+    help="Say what changed since a verdict.json, or a run by id or folder. Default: the verdict of the run before.",
 )
 @click.pass_obj
 def verdict(
     around: Surroundings, runs: tuple[str, ...], as_json: bool, output: str | None, compared_with: str | None
 ) -> int:
-    """Weigh RUN (an id or a folder; default: the newest run) again, against what the project is now.
+    """Weigh runs again, against what the project is now.
 
-    Several are weighed together, and shards of a cell as that cell: what they hold twice counts once, a shard that is
-    missing is named, and where they disagree nothing is proven.
+    RUN is an id or a folder (default: the newest run). Several are weighed together, and shards of a
+    cell as that cell: what they hold twice counts once, a shard that is missing is named, and where they disagree
+    nothing is proven.
     """
     folders = [run_folder(around.project, run) for run in runs or (None,)]
     evidence = gather(folders)

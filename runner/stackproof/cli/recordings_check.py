@@ -13,8 +13,9 @@ import click
 
 from stackproof import console
 from stackproof.cli import recordings_use
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
-from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.recordings_words import Room, filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.recorder import redact
@@ -45,10 +46,14 @@ class _Heard:
 @filters
 @recording_dir_option
 @recordings_use.runs_option
-@click.option("--only", type=_KINDS, metavar="KIND", multiple=True, help=f"Look for this kind only: {_NAMES}.")
+@click.option(
+    "--only", type=_KINDS, metavar="KIND", multiple=True, help=f"Look for this kind only: {_NAMES}. May be repeated."
+)
 @click.option("--skip", type=_KINDS, metavar="KIND", multiple=True, help="Do not look for this kind. May be repeated.")
-@click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="Name recordings older than this.")
-@click.option("--collect/--no-collect", "collects", default=True, help="Ask pytest which tests there are (default).")
+@click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="Name recordings older than this, too.")
+@click.option(
+    "--collect/--no-collect", "collects", default=True, help="Ask pytest which tests there are. Default: --collect."
+)
 @click.option("--strict", is_flag=True, help="What is only said fails too: stale, not observed, perhaps missing.")
 @json_option
 @click.pass_obj

@@ -39,7 +39,10 @@ def recordings() -> None:
 @click.argument("run")
 @click.pass_obj
 def promote(around: Surroundings, run: str) -> int:
-    """Put in place what RUN (an id or a folder) recorded and could not, because it was killed."""
+    """Put in place what a run recorded and could not, because it was killed.
+
+    RUN is an id or a folder.
+    """
     from stackproof.recordings import promote as promotion  # noqa: PLC0415 - it loads the plugin, and pytest
 
     for cell in promotion.promote(run_folder(around.project, run)):

@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from stackproof import console
-from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.cli_words import json_option
+from stackproof.cli.recordings_words import Room, filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
 from stackproof.recordings import corpus, gitrange, lookup, markdown, pairing
@@ -37,14 +38,16 @@ _SAME, _DIFFERENT = 0, 1
 @click.option(
     "--git", "between", metavar="RANGE", help="Two states in git: A..B, A...B, or REV against the files here."
 )
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Changes shown in full.")
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=50, metavar="N", help="Changes shown in full. Default: 50."
+)
 @click.option("--exit-code", is_flag=True, help="With --git: end with 1 when something changed in meaning.")
 @filters
-@json_option
 @recording_dir_option
+@json_option
 @click.pass_obj
 def diff(around: Surroundings, /, sides: tuple[str, ...], between: str | None, **given: Any) -> int:
-    """Say what changed in meaning.
+    """Say what changed in the meaning of recordings.
 
     Requests are compared by JSON path; answers by text, tool calls, finish reason, status, model, usage and events.
 

@@ -12,6 +12,7 @@ import click
 from stackproof import console
 from stackproof.cli import recordings_form
 from stackproof.cli import recordings_words as words
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_form import titled
 from stackproof.cli.recordings_words import Room
 from stackproof.cli.surroundings import Surroundings
@@ -32,7 +33,7 @@ _FILE = re.compile(r"(?:models-)?[0-9a-f]+(?:-[0-9a-f]+)*(?:-\d+)?(?:\.json)?")
 @click.option("--setup", metavar="NAME", multiple=True, help="Of a test: only this setup's. May be repeated.")
 @click.option("--full", is_flag=True, help="Bodies and differences in full.")
 @words.recording_dir_option
-@words.json_option
+@json_option
 @click.pass_obj
 def explain(
     around: Surroundings, /, what: str, setup: tuple[str, ...], recording_dir: str | None, **form: bool

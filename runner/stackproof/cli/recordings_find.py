@@ -10,6 +10,7 @@ import click
 
 from stackproof import console
 from stackproof.cli import recordings_words as words
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.recordings_words import Room
 from stackproof.cli.surroundings import Surroundings
@@ -27,7 +28,7 @@ _SHOWN = 20
 @click.argument("identity")
 @click.option("--setup", metavar="NAME", multiple=True, help="Only recordings of this setup. May be repeated.")
 @words.recording_dir_option
-@words.json_option
+@json_option
 @click.pass_obj
 def find(
     around: Surroundings, identity: str, setup: tuple[str, ...], recording_dir: str | None, as_json: bool

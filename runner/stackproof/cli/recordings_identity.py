@@ -14,6 +14,7 @@ from stackproof import console, environment, options
 from stackproof.catalog.records import SetupSpec
 from stackproof.cli import recordings_find, recordings_form
 from stackproof.cli import recordings_words as words
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_form import titled
 from stackproof.cli.recordings_words import Room
 from stackproof.cli.surroundings import Surroundings
@@ -33,18 +34,20 @@ from stackproof.recordings.wording import json_text
 
 
 @click.command("identity")
-@click.option("--setup", metavar="NAME", help="Whose providers and rules (default: as for a run).")
-@click.option("--suite", metavar="NAME", help="Whose rules, too (default: that of the test).")
-@click.option("--test", metavar="NODEID", default=STACK_NAME, help="Whose call (default: the stack's own).")
+@click.option("--setup", metavar="NAME", help="Whose providers and rules. Default: as for a run.")
+@click.option("--suite", metavar="NAME", help="Whose rules, too. Default: that of the test.")
+@click.option("--test", metavar="NODEID", default=STACK_NAME, help="Whose call. Default: the stack's own.")
 @click.option("--url", metavar="URL", help="A URL below one of a provider's; {NAME} is the value of a variable.")
 @click.option("--provider", metavar="NAME", help="In place of a URL: who is called.")
 @click.option("--path", metavar="PATH", help="With --provider: the path below its URL, and the query.")
 @click.option("--method", metavar="METHOD", default="", help="Default: POST with a body, else GET.")
-@click.option("--header", metavar="'NAME: VALUE'", multiple=True, help="Only the content type matters. Repeatable.")
+@click.option(
+    "--header", metavar="'NAME: VALUE'", multiple=True, help="Only the content type matters. May be repeated."
+)
 @click.option("--body", metavar="TEXT|@FILE|-", help="What is sent; - reads it from standard input.")
 @click.option("--full", is_flag=True, help="The body in full.")
 @words.recording_dir_option
-@words.json_option
+@json_option
 @click.pass_obj
 def identity(around: Surroundings, /, recording_dir: str | None, **given: Any) -> ExitCode:
     """Compute which recording a request has, and tell whether it is there.

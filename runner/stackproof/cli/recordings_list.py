@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from stackproof import console
-from stackproof.cli.recordings_words import filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.cli_words import json_option
+from stackproof.cli.recordings_words import filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode
 from stackproof.recordings import corpus
@@ -33,11 +34,11 @@ _DIGITS = 6  # of either half of a name: enough for `show`, as a rule
     "--sort",
     type=click.Choice([order.value for order in Order]),
     default=Order.NAME.value,
-    show_default=True,
-    help="By what: the oldest and the largest come first.",
+    metavar="|".join(order.value for order in Order),
+    help="Sort by this; the oldest and the largest come first. Default: name.",
 )
-@json_option
 @recording_dir_option
+@json_option
 @click.pass_obj
 def list_(around: Surroundings, /, sort: str, as_json: bool, recording_dir: str | None, **given: Any) -> int:
     """List recordings, a line for each.

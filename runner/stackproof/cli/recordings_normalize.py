@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import click
 
 from stackproof import console
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
-from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.recordings_words import Room, filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode
 from stackproof.recordings import corpus

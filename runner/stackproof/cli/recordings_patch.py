@@ -10,7 +10,8 @@ import click
 
 from stackproof import console
 from stackproof.ci import log
-from stackproof.cli.recordings_words import Room, json_option, recording_dir_option, room
+from stackproof.cli.cli_words import json_option
+from stackproof.cli.recordings_words import Room, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import jsonfile
@@ -28,10 +29,10 @@ _SHOWN = 50  # changes in full
 
 
 @click.command("patch")
-@click.option("--base", metavar="REV", default="HEAD", show_default=True, help="The commit that the patch is for.")
+@click.option("--base", metavar="REV", default="HEAD", help="The commit that the patch is for. Default: HEAD.")
 @click.option("--output", metavar="FILE", required=True, help="Where the patch is written.")
-@json_option
 @recording_dir_option
+@json_option
 @click.pass_obj
 def patch(around: Surroundings, /, *, base: str, output: str, as_json: bool, recording_dir: str | None) -> int:
     """Write what changed below the recording directory as a patch.
@@ -69,15 +70,19 @@ def patch(around: Surroundings, /, *, base: str, output: str, as_json: bool, rec
     "--max-files",
     type=click.IntRange(min=1),
     default=_DEFAULT.files,
-    show_default=True,
-    help="How many files it may have.",
+    metavar="N",
+    help=f"How many files it may have. Default: {_DEFAULT.files}.",
 )
 @click.option(
-    "--max-bytes", type=click.IntRange(min=1), default=_DEFAULT.bytes, show_default=True, help="How large it may be."
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    default=_DEFAULT.bytes,
+    metavar="N",
+    help=f"How large it may be. Default: {_DEFAULT.bytes}.",
 )
-@click.option("--markdown", "as_markdown", is_flag=True, help="Say it as Markdown, for a comment on a pull request.")
-@json_option
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for a comment on a pull request.")
 @recording_dir_option
+@json_option
 @click.pass_obj
 def apply(
     around: Surroundings, /, *, file: str, only_check: bool, as_markdown: bool, as_json: bool,

@@ -9,8 +9,9 @@ import click
 
 from stackproof import console
 from stackproof.cli import recordings_use
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
-from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.recordings_words import Room, filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recordings import corpus, disuse, leftovers, observed, pruning

@@ -11,9 +11,10 @@ from itertools import islice
 import click
 
 from stackproof import console, options
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.recordings_resend import resend
-from stackproof.cli.recordings_words import Room, filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.recordings_words import Room, filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recorder.miss import command_for

@@ -9,8 +9,9 @@ from itertools import islice
 import click
 
 from stackproof import console
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
-from stackproof.cli.recordings_words import Room, followed, json_option, recording_dir_option, room
+from stackproof.cli.recordings_words import Room, followed, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recordings import carrying, corpus
@@ -47,7 +48,7 @@ def rename(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Move recordings to the new name of a test, class, file, folder, fixture, parameter or model.
+    """Move recordings to the new name of a test, a model, or what else they belong to.
 
     OLD and NEW are node ids (tests/a.py::test_b, tests/a.py::test_b[x]), files, folders, or scopes of fixtures
     (fixture:tests/a.py::name), relative to the project. Answers stay as they are.

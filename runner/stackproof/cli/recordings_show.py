@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from stackproof import console
-from stackproof.cli.recordings_words import json_option, recording_dir_option, room
+from stackproof.cli.cli_words import json_option
+from stackproof.cli.recordings_words import recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recordings import lookup, showing
@@ -14,13 +15,13 @@ from stackproof.recordings.wording import json_text
 
 @click.command("show")
 @click.argument("recordings", nargs=-1, required=True, metavar="RECORDING…")
-@click.option("--raw", is_flag=True, help="The file as it is, and nothing else.")
-@click.option("--events", is_flag=True, help="The events of a stream, one a line; ┄ marks the start of a chunk.")
-@json_option
+@click.option("--raw", is_flag=True, help="Print the file as it is, and nothing else.")
+@click.option("--events", is_flag=True, help="Show the events of a stream, one a line; ┄ marks the start of a chunk.")
 @recording_dir_option
+@json_option
 @click.pass_obj
 def show(around: Surroundings, /, recordings: tuple[str, ...], recording_dir: str | None, **form: bool) -> int:
-    """Show what was asked and what was answered.
+    """Show what was asked and what was answered, recording by recording.
 
     Beside it stand whose recording it is, the rules that acted on it, and where it came from.
 

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from stackproof import console
-from stackproof.cli.recordings_words import filters, followed, json_option, query, recording_dir_option, room
+from stackproof.cli.cli_words import json_option
+from stackproof.cli.recordings_words import filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode
 from stackproof.recordings import corpus
@@ -20,10 +21,14 @@ from stackproof.recordings.wording import counted, json_text, one_line, size
 @click.command("stats")
 @filters
 @click.option(
-    "--by", type=click.Choice([kind.value for kind in By]), multiple=True, help="Only this table. May be repeated."
+    "--by",
+    type=click.Choice([kind.value for kind in By]),
+    multiple=True,
+    metavar="|".join(kind.value for kind in By),
+    help="Only this table. May be repeated.",
 )
-@json_option
 @recording_dir_option
+@json_option
 @click.pass_obj
 def stats(around: Surroundings, /, by: tuple[str, ...], as_json: bool, recording_dir: str | None, **given: Any) -> int:
     """Count recordings by what they are.

@@ -60,12 +60,7 @@ def room(around: Surroundings, recording_dir: str | None) -> Room:
 
 def recording_dir_option(command: Command) -> Command:
     """`--recording-dir`, as `stackproof run` has it."""
-    return click.option("--recording-dir", metavar="DIR", help="Where recordings lie (default: recordings).")(command)
-
-
-def json_option(command: Command) -> Command:
-    """`--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="As JSON.")(command)
+    return click.option("--recording-dir", metavar="DIR", help="Where recordings lie. Default: recordings.")(command)
 
 
 def filters(command: Command) -> Command:

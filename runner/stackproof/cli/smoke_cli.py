@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from stackproof.cli.cli_words import PYTEST_ARGS, PytestCommand
+from stackproof.cli.cli_words import PYTEST_ARGS, PytestCommand, json_option
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
 from stackproof.live.order import SUITE, Limits, SmokeOrder
@@ -31,8 +31,8 @@ def _checked(name: str) -> Callable[[click.Context, click.Parameter, str | None]
 @click.option(
     "--setup",
     "setups",
-    metavar="NAME[,…]",
-    help="Setups to call. Default: those of the providers that STACKPROOF_LIVE_MODEL names.",
+    metavar="NAME",
+    help="Setup to call. Several by comma. Default: those of the providers that STACKPROOF_LIVE_MODEL names.",
 )
 @click.option("--suite", default=SUITE, metavar="NAME", help=f"Whose tests make the calls. Default: {SUITE}.")
 @click.option(
@@ -68,7 +68,7 @@ def _checked(name: str) -> Callable[[click.Context, click.Parameter, str | None]
 @click.option(
     "--timeout", metavar="SECONDS", callback=_checked("test_timeout"), help="Limit for a single test. Default: 180."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON and nothing else.")
+@json_option
 @click.pass_context
 def smoke(
     ctx: click.Context,

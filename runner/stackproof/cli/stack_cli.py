@@ -10,7 +10,7 @@ from threading import Thread
 import click
 
 from stackproof import console
-from stackproof.cli.cli_words import CommandGroup
+from stackproof.cli.cli_words import CommandGroup, json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
@@ -28,12 +28,12 @@ def stack() -> None:
 
 
 @stack.command("ps")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option
 @click.pass_obj
 def ps(around: Surroundings, as_json: bool) -> int:
-    """List what runs have on the engine: containers, networks, on a swarm's manager services and secrets too.
+    """List what runs have on the Docker engine.
 
-    What killed runs left is there as well.
+    Containers and networks, on a swarm's manager services and secrets too. What killed runs left is there as well.
     """
     with contextlib.closing(engine.connect(around.environ)) as found:
         items = sweep.listed(found)
@@ -65,13 +65,18 @@ def ps(around: Surroundings, as_json: bool) -> int:
 
 @stack.command("down")
 @click.argument("run", required=False)
-@click.option("--all", "everything", is_flag=True, help="Whatever carries our label, of runs that go on too.")
 @click.option(
-    "--images", is_flag=True, help="The images too that were built for stacks: the next run builds them anew."
+    "--all", "everything", is_flag=True, help="Remove whatever carries Stackproof's label, of runs that go on too."
+)
+@click.option(
+    "--images", is_flag=True, help="Remove the images too that were built for stacks: the next run builds them anew."
 )
 @click.pass_obj
 def down(around: Surroundings, run: str | None, everything: bool, images: bool) -> int:
-    """Remove what RUN, or every run that was killed, has on the engine and its swarm; images stay."""
+    """Remove what killed runs left on the Docker engine and its swarm.
+
+    With RUN, an id: what that run has. Images stay.
+    """
     if run is not None and everything:
         raise UsageError("stack down takes a run or --all, not both")
     with contextlib.closing(engine.connect(around.environ)) as found:
@@ -90,10 +95,13 @@ def down(around: Surroundings, run: str | None, everything: bool, images: bool) 
 
 @stack.command("logs")
 @click.argument("name")
-@click.option("--follow", "-f", is_flag=True, help="Go on printing until it has ended.")
+@click.option("-f", "--follow", is_flag=True, help="Go on printing until it has ended.")
 @click.pass_obj
 def logs(around: Surroundings, name: str, follow: bool) -> int:
-    """Print what the containers, and tasks on a swarm, of a run have written; NAME is that of one, or the run's id."""
+    """Print what containers, and tasks on a swarm, have written.
+
+    NAME is that of one of them, or the id of a run for all of its own.
+    """
     with contextlib.closing(engine.connect(around.environ)) as found:
         items = [item for item in sweep.listed(found) if item.kind in ("container", "service")]
         chosen = [item for item in items if name in (item.name, item.labels[labels.RUN])]

@@ -7,6 +7,7 @@ import contextlib
 import click
 
 from stackproof import console
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode
@@ -14,12 +15,12 @@ from stackproof.errors import ExitCode
 
 @click.command("image")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON, and nothing else.")
+@json_option
 @click.pass_obj
 def image(around: Surroundings, name: str, as_json: bool) -> int:
-    """Build the image that runs shards of this project elsewhere, with stack NAME.
+    """Build the image that runs shards of this project elsewhere.
 
-    In it are the stack, the packages of its tests, Stackproof, and the project with its recordings: the files that Git
+    In it are stack NAME, the packages of its tests, Stackproof, and the project with its recordings: the files that Git
     keeps, or all of them where it keeps none. It runs as a user without rights. `stackproof plan --format kubernetes`
     takes it by the digest that `docker push` prints.
     """

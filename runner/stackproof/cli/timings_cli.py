@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from stackproof import console
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import NothingRanError, UsageError
@@ -19,11 +20,13 @@ from stackproof.shards.timings import Timings
 
 @click.command("timings")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN…]")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write them there.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, as the file has them.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write them into this file."
+)
+@json_option
 @click.pass_obj
 def command(around: Surroundings, paths: tuple[Path, ...], output: Path | None, as_json: bool) -> int:
-    """Say how long tests took, and write it down for --timings.
+    """Say how long tests took, and write it down for `--timings`.
 
     RUN is a run folder, a folder of such, an older file of this command, or a JUnit report; without any it is
     .stackproof/runs. Of what ran several times the median counts. The file is sorted and rounded to two digits, one

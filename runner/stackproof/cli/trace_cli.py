@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from stackproof import console
-from stackproof.cli.cli_words import CommandGroup
+from stackproof.cli.cli_words import CommandGroup, json_option
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
 from stackproof.recorder import redact
@@ -20,7 +20,6 @@ from stackproof.trace.migrating import Migrated
 from stackproof.trace.versions import CURRENT
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
-_json = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
 @click.group("trace", cls=CommandGroup)
@@ -30,9 +29,9 @@ def trace() -> None:
 
 @trace.command("show")
 @_files
-@click.option("--events", is_flag=True, help="Every event on a line of its own.")
-@click.option("--line", "number", type=click.IntRange(min=1), metavar="N", help="Only the exchange at line N.")
-@_json
+@click.option("--events", is_flag=True, help="Show every event, on a line of its own.")
+@click.option("--line", "number", type=click.IntRange(min=1), metavar="N", help="Show only the exchange at line N.")
+@json_option
 def show(*, files: tuple[Path, ...], events: bool, number: int | None, as_json: bool) -> int:
     """Show what was asked and what was answered, exchange by exchange."""
     found = [read(path) for path in files]
@@ -53,7 +52,7 @@ def show(*, files: tuple[Path, ...], events: bool, number: int | None, as_json: 
 @trace.command("check")
 @_files
 @click.option("--strict", is_flag=True, help="What is only said fails too: partial, outdated.")
-@_json
+@json_option
 @click.pass_obj
 def check(around: Surroundings, /, *, files: tuple[Path, ...], strict: bool, as_json: bool) -> int:
     """Name what is wrong with traces, and what to do about it.
@@ -76,7 +75,7 @@ def check(around: Surroundings, /, *, files: tuple[Path, ...], strict: bool, as_
 @_files
 @click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
 @click.option("--drop-torn", is_flag=True, help="Leave out a last line that a killed writer left unfinished.")
-@_json
+@json_option
 def migrate(*, files: tuple[Path, ...], dry_run: bool, drop_torn: bool, as_json: bool) -> int:
     """Bring traces to the current version of the format.
 
