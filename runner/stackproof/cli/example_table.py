@@ -39,6 +39,14 @@ EXAMPLES: Mapping[str, str] = {
         # Fault, events and residue of one claim
         stackproof claims show timed-out-process-is-gone
     """,
+    "doctor": """
+        # All that a bug report, or a first run, needs to know
+        stackproof doctor
+        # Two of its checks alone
+        stackproof doctor --only docker,keys
+        # For a program: every finding has an id that stays
+        stackproof doctor --json
+    """,
     "drift": """
         # The newest run with --inference-mode verify
         stackproof drift

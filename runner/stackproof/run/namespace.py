@@ -57,8 +57,11 @@ def decide(seal: str, *, replay: bool, environment: Mapping[str, str]) -> Seal:
     return found
 
 
-def available(environment: Mapping[str, str]) -> Seal:
-    """Whether a command can be given a network namespace here, found out by doing it once."""
+def available(environment: Mapping[str, str], *, timeout: float = _PROBE_TIMEOUT) -> Seal:
+    """Whether a command can be given a network namespace here, found out by doing it once.
+
+    timeout: seconds for each of the ways to make one.
+    """
     if sys.platform != "linux":
         return Seal(sealed=False, reason="network namespaces are a thing of Linux")
     if isolated():
@@ -83,13 +86,13 @@ def available(environment: Mapping[str, str]) -> Seal:
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=_PROBE_TIMEOUT,
+                timeout=timeout,
                 check=False,
             )
         except FileNotFoundError:
             return Seal(sealed=False, reason="there is no `unshare` program (util-linux)")
         except subprocess.TimeoutExpired:
-            reason = f"`unshare` did not return within {_PROBE_TIMEOUT:g} s"
+            reason = f"`unshare` did not return within {timeout:g} s"
             continue
         if done.returncode == 0 and done.stdout.strip() == b"alone":
             return Seal(sealed=True, prefix=prefix)

@@ -11,7 +11,7 @@ from stackproof.evidence import jsonfile
 from stackproof.stack import lifetime, proctable
 
 KEPT = 20
-_OWNER = "owner.json"
+OWNER = "owner.json"
 
 
 def make(run_dir: Path) -> None:
@@ -22,19 +22,19 @@ def make(run_dir: Path) -> None:
         ignore.write_text("*\n")
     own = proctable.entry(os.getpid())
     jsonfile.write(
-        run_dir / _OWNER,
+        run_dir / OWNER,
         {"host": socket.gethostname(), "pid": os.getpid(), "started": 0 if own is None else own.started},
     )
 
 
 def release(run_dir: Path) -> None:
     """Give the folder up: its run has torn everything down."""
-    (run_dir / _OWNER).unlink(missing_ok=True)
+    (run_dir / OWNER).unlink(missing_ok=True)
 
 
 def running(runs: Path) -> tuple[str, ...]:
     """Ids of runs of this host that go on now: their owner is there and has not given the folder up."""
-    owners = ((owner.parent.name, jsonfile.read(owner) or {}) for owner in sorted(runs.glob(f"*/{_OWNER}")))
+    owners = ((owner.parent.name, jsonfile.read(owner) or {}) for owner in sorted(runs.glob(f"*/{OWNER}")))
     return tuple(run_id for run_id, data in owners if data.get("host") == socket.gethostname() and _alive(data))
 
 
@@ -44,7 +44,7 @@ def sweep(runs: Path) -> tuple[str, ...]:
     Only runs of this host, whose owner is gone, and only processes of this user that carry the run's id.
     """
     lines = []
-    for owner in sorted(runs.glob(f"*/{_OWNER}")):
+    for owner in sorted(runs.glob(f"*/{OWNER}")):
         data = jsonfile.read(owner) or {}
         if data.get("host") != socket.gethostname() or _alive(data):
             continue
@@ -68,7 +68,7 @@ def prune(runs: Path, *, keep: int = KEPT) -> None:
     folders = [folder for folder in runs.iterdir() if folder.is_dir() and not folder.is_symlink()]
     folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
     for folder in folders[keep:]:
-        if not (folder / _OWNER).exists():
+        if not (folder / OWNER).exists():
             shutil.rmtree(folder, ignore_errors=True)
 
 

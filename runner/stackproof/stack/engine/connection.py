@@ -88,6 +88,7 @@ def _facts(said: Mapping[str, Any], info: Mapping[str, Any], api: tuple[int, int
         # Podman says it in a place of its own.
         rootless="rootless" in options or bool(info.get("Rootless")),
         product="Podman" if "Podman" in components else "Docker",
+        root=str(info.get("DockerRootDir") or ""),
     )
 
 

@@ -1,0 +1,87 @@
+"""`stackproof doctor`: what is missing or odd, each with what to do about it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from stackproof import __version__, console
+from stackproof.cli.listing import print_json
+from stackproof.cli.surroundings import Surroundings
+from stackproof.doctor import shown
+from stackproof.doctor.checks import BY_NAME, CHECKS, Check
+from stackproof.doctor.examine import Examination, examine
+from stackproof.doctor.finding import Level
+from stackproof.doctor.place import Place, is_project
+from stackproof.errors import UsageError
+from stackproof.suggest import unknown
+
+_STYLES = {Level.OK: "green", Level.ODD: "yellow", Level.MISSING: "red"}
+
+
+_HELP = """Say what of this machine and this project is missing or odd, and what to do about it.
+
+Nothing is started or changed, and nobody is called but the Docker engine. Of keys only names are told. Outside of a
+project the machine and the installation alone are looked at.
+
+\b
+Exit codes: 0 nothing stands in the way of a replay, however much is odd;
+7 something does; 2 a wrong command line.
+
+\b
+Checks:
+"""
+
+
+@click.command("doctor", help=_HELP + "\n".join(f"  {check.name.ljust(11)} {check.asks}" for check in CHECKS))
+@click.option("--only", metavar="CHECK", multiple=True, help="Only these checks, by comma or repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@click.pass_obj
+def doctor(around: Surroundings, only: tuple[str, ...], as_json: bool) -> int:
+    """See _HELP: the checks are listed in it."""
+    checks = _chosen(only, in_project=is_project(around.project))
+    home = Path(around.environ.get("HOME") or Path.home())
+    place = Place(environ=around.environ, project=around.project, home=home, path=tuple(sys.path), now=time.time())
+    found = examine(checks, place)
+    where = place.short(around.project)
+    if as_json:
+        print_json(shown.as_json(found, project=where, is_project=place.is_project))
+        return found.exit_code
+    title = f"stackproof {__version__} · doctor · {where}"
+    console.out(title)
+    console.out("")
+    _show(found, around)
+    return found.exit_code
+
+
+def _chosen(only: tuple[str, ...], *, in_project: bool) -> tuple[Check, ...]:
+    names = [name.strip() for text in only for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in BY_NAME:
+            raise unknown("check", name, BY_NAME, where="--only")
+        if BY_NAME[name].in_project and not in_project:
+            raise UsageError(
+                f"--only {name}: there is no project here that could be looked at",
+                hint="run this in the project's folder; `stackproof doctor` says why this is none",
+            )
+    return tuple(check for check in CHECKS if not names or check.name in names)
+
+
+def _show(found: Examination, around: Surroundings) -> None:
+    width = shutil.get_terminal_size((80, 24)).columns
+    if console.is_plain(sys.stdout, around.environ):
+        for _, line in shown.lines(found, width=width):
+            console.out(line)
+        return
+    from rich.text import Text  # noqa: PLC0415 - only for people
+
+    out = console.make(sys.stdout, around.environ)
+    for level, line in shown.lines(found, width=width):
+        text = Text(line)
+        if level is not None:
+            text.stylize(_STYLES[level], 0, 1)
+        out.print(text)
