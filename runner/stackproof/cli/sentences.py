@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 SENTENCES: Mapping[str, str] = {
     "claims": "Say what must follow when something breaks, and find out whether it does.",
+    "doctor": "Say what of this machine and this project is missing or odd, and what to do about it.",
     "drift": "Say how live answers differ in shape from the recordings of the same tests.",
     "edge": "Stand in for the providers of a setup, for a stack in any language.",
     "freshness": "Say whether a live smoke of each setup has passed of late.",
