@@ -8,15 +8,14 @@ from functools import cache
 from pathlib import Path
 
 from stackproof.catalog import catalog
-from stackproof.catalog.containers import load_container
 from stackproof.catalog.records import BesideSpec, ServiceSpec, SetupSpec, StackMode, StackSpec
-from stackproof.catalog.stacks import load_stack
-from stackproof.catalog.suites import Suites, load_suites
+from stackproof.catalog.suites import Suites
 from stackproof.faults import claim_file
 from stackproof.file_schemas.schemas import DIALECT, Schema, of_mapping
 from stackproof.file_schemas.watching import Watch, watching
 from stackproof.lanes import read as lanes
 from stackproof.lanes.records import Matrix
+from stackproof.recorder.mode import Mode
 from stackproof.verdict import policy
 from stackproof.verdict.policy_records import Policy
 
@@ -65,7 +64,10 @@ FILES = (
         name="service.yaml", path="stacks/NAME/service.yaml", title="A model provider that runs on this machine",
         record=ServiceSpec,
     ),
-    File(name="setups.yaml", path="stacks/setups.yaml", title="Named environments", record=SetupSpec),
+    File(
+        name="setups.yaml", path="stacks/setups.yaml", title="Named environments", record=SetupSpec,
+        also={"*.description": {"optional": True}},
+    ),
     File(
         name="suites.yaml", path="tests/suites.yaml", title="Named sets of tests", record=Suites,
         also={"suites.*.runner.prepare": _NPM},
@@ -80,7 +82,7 @@ FILES = (
     ),
     File(
         name="matrix.yaml", path="ci/matrix.yaml", title="Which jobs CI has, and what each runs", record=Matrix,
-        also={"version": _VERSION},
+        also={"version": _VERSION, "lanes.*.record.mode": {"enum": [mode.value for mode in Mode if mode.records]}},
     ),
     File(
         name="claims.yaml", path="tests/faults/claims.yaml", title="What must follow when something breaks",
@@ -120,9 +122,19 @@ _EXAMPLES = {
               options: {pattern: ["{value}"]}
               prepare: {command: [make], files: [suites.yaml]}
         """,
+    "tests/claims.yaml": """
+        version: 1
+        claims: {a: {invariant: a, fault: b, events: [c], residue: {d: 1}, excludes: [e]}}
+        """,
+    "ci/matrix.yaml": """
+        version: 1
+        lanes:
+          a: {description: One job, triggers: [push], cells: [{suite: a, setup: ollama, stack: "server:a"}]}
+        """,
     "ci/release.yaml": """
         version: 1
-        cells: [{suite: a, setup: b, stack: "server:c"}]
+        cells: [{suite: a, setup: ollama, stack: "server:a"}]
+        claims: {file: tests/claims.yaml, tests: [tests], required: [a]}
         flaky: {suites: {a: 1}}
         waivers: [{test: a, reason: b, owner: c, expires: 2030-12-31}]
         """,
@@ -155,8 +167,5 @@ def _watched(project: Path) -> Watch:
         for name, text in _EXAMPLES.items():
             (own / name).parent.mkdir(parents=True, exist_ok=True)
             (own / name).write_text(text, encoding="utf-8")
-        load_stack(own / "stacks/a/stack.yaml", shown="stack.yaml")
-        load_container(own / "stacks/b/container.yaml", shown="container.yaml")
-        load_suites(own / "tests/suites.yaml", shown="suites.yaml")
-        policy.load(own)
+        lanes.load(own)
     return watch

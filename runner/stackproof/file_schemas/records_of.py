@@ -63,10 +63,16 @@ def known(record: type | None, key: str) -> Known:
 def meanings(record: type) -> dict[str, str]:
     """Key -> meaning, as the docstrings of a record and of those that it extends have them."""
     found: dict[str, str] = {}
+    fields = {each.name for each in dataclasses.fields(record)}
     for each in reversed(record.__mro__[:-1]):
         text = re.sub(r"\n(?!\n)\s*", " ", re.sub(r"\n\s*\n\s*", "\n", each.__dict__.get("__doc__") or ""))
         for paragraph in text.split("\n"):
-            entries = list(_ENTRY.finditer(paragraph))
+            # Behind a semicolon any word may stand with a colon; a field's name begins an entry there too.
+            entries = [
+                entry
+                for entry in _ENTRY.finditer(paragraph)
+                if paragraph[: entry.start()].rstrip()[-1:] != ";" or entry[1] in fields
+            ]
             ends = [*(following.start() for following in entries[1:]), len(paragraph)]
             for entry, end in zip(entries, ends, strict=False):
                 meaning = paragraph[entry.end() : end].strip(" .;")

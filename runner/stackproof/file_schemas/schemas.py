@@ -7,7 +7,7 @@ additionalProperties, propertyNames, items, anyOf, minimum, exclusiveMinimum, fo
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
+from typing import Any, get_args
 
 from stackproof.file_schemas.records_of import Known, known
 from stackproof.file_schemas.watching import ANY, ITEM, Asked, Place, Seen, Watch
@@ -26,7 +26,12 @@ def of_mapping(watch: Watch, place: Place, record: type | None, also: dict[str, 
         return {"type": "object", "additionalProperties": _one(kinds)}
     properties = {key: _of_key(watch, (*place, key), seen, record, also) for key in seen.keys}
     made: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
-    required = [key for key in seen.keys if _is_required(seen, key, known(record, key), properties[key])]
+    required = [
+        key
+        for key in seen.keys
+        if not also.get(".".join((*place, key)), {}).get("optional")
+        and _is_required(seen, key, known(record, key), properties[key])
+    ]
     return {**made, "required": required} if required else made
 
 
@@ -47,18 +52,19 @@ def _of_key(watch: Watch, place: Place, seen: Seen, record: type | None, also: d
     made: Schema = {}
     if facts.meaning:
         made["description"] = facts.meaning
+    if type(None) in get_args(facts.hint) and facts.default is not None:
+        kinds.append({"type": "null"})  # it says something else than leaving the key out
     made |= _one([*kinds, *more.get("or", ())] or [_of_hint(facts.hint)])
     flags = seen.defaults.get(key, set())
     default = next(iter(flags)) if len(flags) == 1 else None if flags else facts.default
     if default is not None:
         made["default"] = default
-    return made | {name: value for name, value in more.items() if name != "or"}
+    return made | {name: value for name, value in more.items() if name not in ("or", "optional")}
 
 
 def _is_required(seen: Seen, key: str, facts: Known, schema: Schema) -> bool:
-    return "const" in schema or (
-        "default" not in schema and (facts.is_required or Asked.REQUIRED_TEXT in seen.asked.get(key, set()))
-    )
+    asked = Asked.REQUIRED_TEXT in seen.asked.get(key, set())
+    return "default" not in schema and ("const" in schema or facts.is_required or asked)
 
 
 def _plain(asked: set[Asked], facts: Known, least: int | None) -> list[Schema]:

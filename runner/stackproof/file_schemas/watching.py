@@ -9,7 +9,6 @@ from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from stackproof.catalog.yaml_source import LinedDict, Section
 
@@ -78,20 +77,25 @@ class Watch:
             case list():
                 for inner in value:
                     self._enter(inner, (*place, ITEM))
+            case _:
+                pass  # no mapping, and none inside of it
 
 
 @contextmanager
 def watching() -> Iterator[Watch]:
     """Have all that is asked of sections seen meanwhile. For one thread, and outside of runs."""
     watch = Watch()
-    methods = {name: _watched(watch, name) for name in (*(asked.value for asked in Asked), "only", "sections")}
-    with mock.patch.multiple(Section, **methods):
+    originals = {name: getattr(Section, name) for name in (*(asked.value for asked in Asked), "only", "sections")}
+    try:
+        for name, original in originals.items():
+            setattr(Section, name, _watched(watch, name, original))
         yield watch
+    finally:
+        for name, original in originals.items():
+            setattr(Section, name, original)
 
 
-def _watched(watch: Watch, name: str) -> Callable[..., Any]:
-    original = getattr(Section, name)
-
+def _watched(watch: Watch, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def method(self: Section, *given: Any, **options: Any) -> Any:
         seen = watch.at(self)
