@@ -25,6 +25,7 @@ hypothesis.settings.load_profile("recorder")
 
 URL = "http://localhost:11434/v1"
 TEST = "tests/integration/base/test_chat.py::test_it"
+ASK = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
 
 @dataclass(kw_only=True)

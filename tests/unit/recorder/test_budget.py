@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.recorder.conftest import ASK
 
 from stackproof.recorder.budget import Budget, Limits
 from stackproof.recorder.decision import Answer, Later, Record
@@ -19,7 +20,6 @@ from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.usage import Tokens
 
-ASK = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 USED = {"object": "chat.completion", "usage": {"prompt_tokens": 6, "completion_tokens": 4}}
 
 

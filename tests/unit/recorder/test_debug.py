@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.recorder.conftest import ASK
 
 from stackproof.recorder import debug, scope
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
-
-ASK = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
 
 def told(bench: Any, run: str = "") -> str:

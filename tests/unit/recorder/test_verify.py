@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.recorder.conftest import ASK
 
 from stackproof.recorder.brain import Brain
 from stackproof.recorder.decision import Answer, Later, PassThrough, Record
 from stackproof.recorder.ledger import Ledger
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
-
-ASK = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
 
 def calls(brain: Brain, *kinds: str) -> list[dict[str, Any]]:
