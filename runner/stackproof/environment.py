@@ -33,6 +33,7 @@ _OURS = frozenset(
             for name in (
                 "API_BASE_URL",
                 "CHILD",
+                "CLIENT_KEY_IN",
                 "DEBUG",
                 "EMBEDDING_DIMENSION",
                 "INFERENCE_MODE",
@@ -157,6 +158,9 @@ def build(
         stack = wiring.wired(stack, cell, settings.providers, edge)
     # In library mode the tests' process is the stack's. Beside a server, too, tests may know things by its names.
     tests = stack if cell.mode in _IN_PROCESS else {**common, **_renamed(cell.stack, common), **given}
+    key = cell.stack.client_key
+    if key is not None and not tests.get(key) and key in stack:
+        tests = {**tests, key: stack[key]}  # one that stack.yaml itself makes up, for tests alone
     tests = {name: value for name, value in tests.items() if name != _NO_ASSERTS}
     secrets = frozenset(name for name in (*stack, *cell.setup.all_secrets) if is_secret(name, cell.setup))
     return Environment(
@@ -261,6 +265,7 @@ def _ours(
         "STACKPROOF_STACK_TYPE": cell.mode.stack_type,
         "STACKPROOF_STACK": cell.stack_config,
         "STACKPROOF_API_BASE_URL": base_url,
+        "STACKPROOF_CLIENT_KEY_IN": cell.stack.client_key,
         "STACKPROOF_DEBUG": "1" if options.debug else None,
         "STACKPROOF_LACKS": json.dumps(dict(cell.stack.lacks)) if cell.stack.lacks else None,
         "STACKPROOF_EMBEDDING_DIMENSION": None if dimension is None else str(dimension),

@@ -34,6 +34,8 @@ LIBRARY_URL = "http://stack.invalid"
 
 # The SDKs insist on a key. What the stack needs to call its providers is in its own environment.
 _KEY = "stackproof"
+# Where the stack wants one of its own: the name of the variable that holds it, `client_key` in stack.yaml.
+_KEY_IN = "STACKPROOF_CLIENT_KEY_IN"
 
 # One call of a test is one request to the stack: an SDK's own retries would hide failures and ask providers twice.
 _RETRIES = 0
@@ -77,7 +79,7 @@ def openai_client(stack: StackHandle) -> Iterator[openai.OpenAI]:
 
     http_client = openai.DefaultHttpxClient(**_options(stack))
     url = f"{_url(stack)}/v1"
-    with openai.OpenAI(base_url=url, api_key=_KEY, max_retries=_RETRIES, http_client=http_client) as client:
+    with openai.OpenAI(base_url=url, api_key=_key(), max_retries=_RETRIES, http_client=http_client) as client:
         yield client
 
 
@@ -88,7 +90,7 @@ def async_openai_client(stack: StackHandle) -> openai.AsyncOpenAI:
 
     http_client = openai.DefaultAsyncHttpxClient(**_async_options(stack))
     url = f"{_url(stack)}/v1"
-    return openai.AsyncOpenAI(base_url=url, api_key=_KEY, max_retries=_RETRIES, http_client=http_client)
+    return openai.AsyncOpenAI(base_url=url, api_key=_key(), max_retries=_RETRIES, http_client=http_client)
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +100,7 @@ def anthropic_client(stack: StackHandle) -> Iterator[anthropic.Anthropic]:
 
     http_client = anthropic.DefaultHttpxClient(**_options(stack))
     url = _url(stack)
-    with anthropic.Anthropic(base_url=url, api_key=_KEY, max_retries=_RETRIES, http_client=http_client) as client:
+    with anthropic.Anthropic(base_url=url, api_key=_key(), max_retries=_RETRIES, http_client=http_client) as client:
         yield client
 
 
@@ -109,12 +111,12 @@ def async_anthropic_client(stack: StackHandle) -> anthropic.AsyncAnthropic:
 
     http_client = anthropic.DefaultAsyncHttpxClient(**_async_options(stack))
     url = _url(stack)
-    return anthropic.AsyncAnthropic(base_url=url, api_key=_KEY, max_retries=_RETRIES, http_client=http_client)
+    return anthropic.AsyncAnthropic(base_url=url, api_key=_key(), max_retries=_RETRIES, http_client=http_client)
 
 
 @pytest.fixture(scope="session")
 def http_client(stack: StackHandle) -> Iterator[httpx2.Client]:
-    """A plain HTTP client whose base URL is the stack's (without `/v1`); 60 s for each wait."""
+    """A plain HTTP client whose base URL is the stack's (without `/v1`), without a key; 60 s for each wait."""
     import httpx2
 
     with httpx2.Client(base_url=_url(stack), timeout=60.0, **_options(stack)) as client:
@@ -192,6 +194,10 @@ def _url(stack: StackHandle) -> str:
             pytrace=False,
         )
     return stack.base_url if stack.app is None else LIBRARY_URL
+
+
+def _key() -> str:
+    return os.environ.get(os.environ.get(_KEY_IN, ""), "") or _KEY
 
 
 def _options(stack: StackHandle) -> dict[str, Any]:

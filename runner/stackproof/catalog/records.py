@@ -190,20 +190,20 @@ class StackSpec:
     description: one line, shown by `stackproof stack`. modes: how it can run. python_path: folders put in front of
     the import path. app: `module:name` of an ASGI application, or of a function without arguments that returns one
     (library mode); None there: a plain library, which tests import and call. command: argv with the templates
-    {python}, {host} and {port} (server mode). cwd: folder that the server runs in, relative to the file; default: that
-    of the file. under_exec: the command is started through `stackproof exec`. recorder:
-    where its calls are recorded; edge: what that needs where it is the edge. header: the request header that carries
-    the test id. id_hook: `module:function`, called with an override for the ids that the stack makes
-    (`recorder.ids`). port: fixed port; without it the kernel assigns one. readiness: when its server counts as ready.
-    env: variables for it; {port}, {base_url}, {run_dir}, {project} and {folder} are filled in. url: where a stack
-    runs already (remote mode only). prepare: what is made of its folder first. lacks: tests that it cannot pass,
-    since it does not have what they ask
-    for: file, folder or node id -> what that is.
-    docker: how it runs in a container, where it can. containers: what has to run beside it there. variables:
-    `STACKPROOF_…` name -> the stack's own name for it. python: the Python that it needs; None: the one of the run.
-    models: what the stack calls the setup's model of a role, with the template {name}. warnings: filters as `python -W`
-    takes them, for the process that the stack shares with its tests: its warnings are no errors of theirs.
-    stop_timeout: seconds that its shutdown may take in the process of its tests. benchmark: what measures its turns.
+    {python}, {host}, {port}, {folder}, {project} and {run_dir} (server mode). cwd: folder that the server runs in,
+    relative to the file; default: that of the file. under_exec: the command is started through `stackproof exec`.
+    recorder: where its calls are recorded; edge: what that needs where it is the edge. header: the request header
+    that carries the test id. client_key: variable whose value the clients of the tests send as their key. id_hook:
+    `module:function`, called with an override for the ids that the stack makes (`recorder.ids`). port: fixed port;
+    without it the kernel assigns one. readiness: when its server counts as ready. env: variables for it; {port},
+    {base_url}, {run_dir}, {project} and {folder} are filled in. url: where a stack runs already (remote mode only).
+    prepare: what is made of its folder first. lacks: tests that it cannot pass, since it does not have what they
+    ask for: file, folder or node id -> what that is. docker: how it runs in a container, where it can. containers:
+    what has to run beside it there. variables: `STACKPROOF_…` name -> the stack's own name for it. python: the
+    Python that it needs; None: the one of the run. models: what the stack calls the setup's model of a role, with
+    the template {name}. warnings: filters as `python -W` takes them, for the process that the stack shares with its
+    tests: its warnings are no errors of theirs. stop_timeout: seconds that its shutdown may take in the process of
+    its tests. benchmark: what measures its turns.
     """
 
     name: str
@@ -220,6 +220,7 @@ class StackSpec:
     readiness: ReadinessSpec = ReadinessSpec()
     env: Mapping[str, str] = field(default_factory=dict)
     header: str = "X-Provider-Data"
+    client_key: str | None = None
     id_hook: str | None = None
     port: int | None = None
     url: str | None = None

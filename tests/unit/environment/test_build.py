@@ -368,6 +368,20 @@ def test_one_service_stands_in_for_several_providers_below_a_name_each(tmp_path:
     assert variables(b) == {"b": "http://h:1"}
 
 
+def test_the_key_that_a_stack_wants_of_its_callers_reaches_the_tests() -> None:
+    def tests_and_stack(caller: Mapping[str, str], **stack: Any) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        found = run(Case(cell=replace(CELL, stack=replace(STACK, **stack)), caller=caller))
+        return found.tests, found.stack
+
+    tests, stack = tests_and_stack({}, client_key="SHOP_KEY", env={"SHOP_KEY": "sk-tests"})
+    assert tests["STACKPROOF_CLIENT_KEY_IN"] == "SHOP_KEY"
+    assert (tests["SHOP_KEY"], stack["SHOP_KEY"]) == ("sk-tests", "sk-tests")
+    tests, stack = tests_and_stack({"SHOP_KEY": "sk-own"}, client_key="SHOP_KEY", env={"SHOP_KEY": "sk-tests"})
+    assert (tests["SHOP_KEY"], stack["SHOP_KEY"]) == ("sk-own", "sk-own")
+    tests, _ = tests_and_stack({"STACKPROOF_CLIENT_KEY_IN": "HOME"})
+    assert "STACKPROOF_CLIENT_KEY_IN" not in tests
+
+
 def test_caller_is_left_alone() -> None:
     caller = {"PATH": "/bin"}
     run(Case(caller=caller))
