@@ -1,0 +1,83 @@
+"""Runs the commands of a block, one after the other, and says what was not as the page shows it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.e2e.docs.blocks import Step
+from tests.e2e.docs.fold import difference
+from tests.e2e.docs.projects import Room
+from tests.e2e.docs.table import Entry
+
+_SECONDS = 240
+_INTERRUPT = "^C"
+
+
+def run(entry: Entry, room: Room, *, first: int = 0) -> Iterator[str]:
+    """Run what prepares a block, its commands and what must hold then; a complaint for each thing that is not so.
+
+    first: the exit code of the command before, for `echo $?`.
+    """
+    if entry.before:
+        room.shell(entry.before)
+    steps = entry.block.steps()
+    codes = entry.exits * len(steps) if len(entry.exits) == 1 else entry.exits
+    assert len(codes) == len(steps), f"{entry.block.place}: {len(steps)} commands and {len(codes)} exit codes"
+    here = Room(root=room.root, environ={**room.environ, **entry.environ})
+    for step, wanted in zip(steps, codes, strict=True):
+        code, printed = _ran(step, here, first)
+        first = code
+        if code != wanted:
+            yield f"{entry.block.place}: exit code {code}, not {wanted}, of {step.command}\n" + "\n".join(printed)
+        elif entry.compare and step.output and (told := difference(_shown(step), printed)):
+            yield f"{entry.block.place}: {step.command}\n{told}\n--- all that was printed:\n" + "\n".join(printed)
+    if entry.after:
+        room.shell(entry.after)
+
+
+def write(entry: Entry, room: Room) -> None:
+    """Put a file where the page says that it is."""
+    path = room.root / entry.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(entry.block.text + "\n", encoding="utf-8")
+
+
+def _shown(step: Step) -> list[str]:
+    return [line for line in step.output if line != _INTERRUPT]
+
+
+def _ran(step: Step, room: Room, before: int) -> tuple[int, list[str]]:
+    log = room.root.parent / f"{room.root.name}.log"
+    with log.open("w+", encoding="utf-8") as out:
+        process = subprocess.Popen(
+            ["bash", "-c", f"(exit {before}); {step.command}"],
+            cwd=room.root,
+            env=room.environ,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            if _INTERRUPT in step.output:
+                _wait_for(step.output[: step.output.index(_INTERRUPT)], log, process)
+                os.killpg(process.pid, signal.SIGINT)
+            code = process.wait(timeout=_SECONDS)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    return code, log.read_text(encoding="utf-8").splitlines()
+
+
+def _wait_for(shown: Sequence[str], log: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until all of it was printed, and no longer than the command runs."""
+    deadline = time.monotonic() + _SECONDS
+    while process.poll() is None and difference([*shown, "…"], log.read_text(encoding="utf-8").splitlines()):
+        assert time.monotonic() < deadline, f"it did not come to {shown[-1]!r}:\n{log.read_text(encoding='utf-8')}"
+        time.sleep(0.1)

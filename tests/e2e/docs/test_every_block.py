@@ -1,0 +1,71 @@
+"""Every block of README and docs is run, or loaded, or parsed, or has a reason; none is left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.e2e.docs import loading
+from tests.e2e.docs.blocks import pages
+from tests.e2e.docs.command_lines import wrong
+from tests.e2e.docs.spoken import strange
+from tests.e2e.docs.table import Entry, Way, commands, table
+
+# Blocks for which there is nothing better than a reason. It may only become smaller.
+_EXCUSED_AT_MOST = 40
+
+
+def entries(*ways: Way) -> list[Entry]:
+    """The blocks with which this is done."""
+    return [entry for page in table().values() for entry in page.entries if entry.way in ways]
+
+
+def places(found: list[Entry]) -> list[str]:
+    """The names of their tests."""
+    return [entry.block.place for entry in found]
+
+
+def counted() -> dict[str, int]:
+    """How many blocks each way has, and each reason."""
+    found = entries(*Way)
+    ways = Counter(entry.way.value for entry in found)
+    whys = Counter(f"  {entry.way.value}, as it {entry.why.value}" for entry in found if entry.why is not None)
+    return {"blocks": len(found), **{way.value: ways[way.value] for way in Way}, **dict(sorted(whys.items()))}
+
+
+def test_every_page_is_looked_at() -> None:
+    assert [told for page in table().values() for told in page.problems] == []
+    assert len(pages()) > 60
+    assert {"README.md", "docs/adopting.md", "docs/how-to/kubernetes.md"} <= set(pages())
+
+
+def test_the_blocks_are_counted() -> None:
+    told = counted()
+    assert told["blocks"] == sum(told[way.value] for way in Way)
+    assert told[Way.EXCUSED.value] <= _EXCUSED_AT_MOST, told
+
+
+@pytest.mark.parametrize("entry", entries(Way.LOADED), ids=places(entries(Way.LOADED)))
+def test_a_file_of_ours_is_loaded(entry: Entry, tmp_path: Path) -> None:
+    loading.load(entry, tmp_path)
+
+
+@pytest.mark.parametrize("entry", entries(Way.PARSED), ids=places(entries(Way.PARSED)))
+def test_another_language_is_parsed(entry: Entry) -> None:
+    loading.parse(entry.block.language, entry.block.text)
+
+
+@pytest.mark.parametrize("entry", entries(Way.COMMANDS), ids=places(entries(Way.COMMANDS)))
+def test_a_command_that_is_not_run_would_be_understood(entry: Entry) -> None:
+    assert [told for line in commands(entry.block) for told in wrong(line)] == []
+
+
+@pytest.mark.parametrize("entry", entries(Way.SAID), ids=places(entries(Way.SAID)))
+def test_what_other_tests_provoke_is_said_in_these_words(entry: Entry) -> None:
+    assert strange(entry.block.text) == []
+
+
+if __name__ == "__main__":
+    for words, number in counted().items():
+        print(f"{number:4}  {words}")
