@@ -74,7 +74,8 @@ def judge(facts: BypassFacts) -> Iterator[Finding]:
         yield odd(
             "bypass.import",
             client.name,
-            f"is imported in {_some(places)}; it calls by {client.way}, past the recorder: a replay refuses that",
+            f"is imported in {_some(places)}; what it calls by {client.way} goes past the recorder, "
+            "and a replay refuses it",
             client.instead,
         )
     for what, places in facts.realtime:

@@ -18,9 +18,12 @@ LOWEST: Mapping[str, tuple[int, ...]] = {
 }
 
 
+_SHOWN = 6
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LibraryFacts:
-    """installed: HTTP libraries with their versions. sdks: clients of providers, `openai 3.57`.
+    """installed: HTTP libraries with their versions. sdks: clients of providers.
 
     impostors: what is installed in the place of a library, under the same name to import: `urllib3-future`.
     """
@@ -33,7 +36,7 @@ class LibraryFacts:
 def look(place: Place) -> LibraryFacts:
     """Read which versions are installed; none is imported."""
     found = {name: version for name in HTTP if (version := place.version(name)) is not None}
-    sdks = [f"{name} {version}" for name in SDKS if (version := place.version(name)) is not None]
+    sdks = [name for name in SDKS if place.version(name) is not None]
     impostors = [name for name in ("urllib3-future",) if place.version(name) is not None]
     return LibraryFacts(installed=found, sdks=tuple(sdks), impostors=tuple(impostors))
 
@@ -61,5 +64,6 @@ def judge(facts: LibraryFacts) -> Iterator[Finding]:
             f"`python -m pip uninstall {name}`, then `python -m pip install --force-reinstall urllib3`",
         )
     said = f"calls are recorded through {', '.join(fine)}" if fine else "none that calls are recorded through is here"
-    sdks = f"; clients: {', '.join(facts.sdks)}" if facts.sdks else ""
+    more = f" and {len(facts.sdks) - _SHOWN} more" if len(facts.sdks) > _SHOWN else ""
+    sdks = f"; clients of providers: {', '.join(facts.sdks[:_SHOWN])}{more}" if facts.sdks else ""
     yield ok("libraries.found", "libraries", said + sdks)

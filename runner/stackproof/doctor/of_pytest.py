@@ -12,13 +12,13 @@ from stackproof.doctor.pytest_config import PytestConfig, Word
 from stackproof.recorder.patching import version_of
 
 _OLDEST = (8, 3)
+_SHOWN = 6
 _OURS = ("stackproof", "stackproof.pytest_plugin")
 _MARKERS = ("claim", "fault")
 _SELECTING = ("--lf", "--last-failed", "--sw", "--stepwise", "-k", "-m", "--deselect", "--ignore", "--ignore-glob")
 _NOTHING = ("--collect-only", "--co", "--setup-only", "--setup-plan", "--fixtures", "--markers")
 _ENDING = ("-x", "--exitfirst", "--maxfail")
 _WORKERS = ("-n", "--numprocesses", "--dist", "--tx")
-_NEEDED = {"junitxml": "no report is written, and a run without one is not proven"}
 _REPORTS = ("--junitxml", "--junit-xml")
 
 
@@ -48,7 +48,7 @@ def look(place: Place) -> PytestFacts:
             for file in place.sources.conftests
             if "stackproof.pytest_plugin" in file.text and "pytest_plugins" in file.text
         ),
-        plugins=tuple(dict.fromkeys(f"{item.name} {item.version}" for item in offering if item.name != "stackproof")),
+        plugins=tuple(dict.fromkeys(item.name for item in offering if item.name != "stackproof")),
     )
 
 
@@ -89,7 +89,8 @@ def _itself(facts: PytestFacts) -> Iterator[Finding]:
             f"`python -m pip install 'pytest>={oldest}'`",
         )
     else:
-        others = f"; beside ours it has {', '.join(facts.plugins)}" if facts.plugins else ""
+        more = f" and {len(facts.plugins) - _SHOWN} more" if len(facts.plugins) > _SHOWN else ""
+        others = f"; beside ours it has {', '.join(facts.plugins[:_SHOWN])}{more}" if facts.plugins else ""
         yield ok(
             "pytest.version", f"pytest {facts.version}", f"is configured in {facts.config.file or 'no file'}{others}"
         )
@@ -116,8 +117,6 @@ def _plugin(facts: PytestFacts) -> Iterator[Finding]:
                 f"in {word.source} switches Stackproof's plugin off: pytest alone, or from an editor, replays nothing",
                 "take it out",
             )
-        elif name in _NEEDED:
-            yield missing("pytest.plugin-needed", f"-p no:{name}", f"in {word.source}: {_NEEDED[name]}", "take it out")
         elif name == "timeout":
             yield odd(
                 "pytest.plugin-timeout",
@@ -192,13 +191,6 @@ def _words(config: PytestConfig) -> Iterator[Finding]:
             f"in {word.source} spreads every run over processes: in library mode each of them starts the stack, and "
             "recording with several is slower to read",
             '`--workers N` says it for one run, `workers = "N"` in [tool.stackproof] for all',
-        )
-    if (word := config.has("--forked", "--boxed")) is not None:
-        yield odd(
-            "pytest.forked",
-            word.text,
-            f"in {word.source} runs each test in a process that ends before it can tell what it called",
-            "take it out",
         )
 
 

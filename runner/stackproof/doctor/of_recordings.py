@@ -53,7 +53,9 @@ def look(place: Place) -> RecordingFacts:
     known, planned = place.chosen.known, place.chosen.planned
     files, size = _count(root)
     replaying = planned is not None and planned.options.inference_mode == "replay"
-    setups = dict.fromkeys(cell.setup.name for cell in planned.cells) if planned is not None and replaying else {}
+    # A setup that calls nobody has nothing to record.
+    asked = [cell.setup.name for cell in planned.cells if cell.setup.providers] if planned is not None else []
+    setups = dict.fromkeys(asked) if replaying else {}
     names = list(known.setups) if known is not None else []
     read, damaged, pointers = _read(root)
     return RecordingFacts(
@@ -83,6 +85,8 @@ def judge(facts: RecordingFacts) -> Iterator[Finding]:
             else f"; {facts.read} of them were read, `stackproof recordings check` reads all"
         )
         yield ok("recordings.count", f"{facts.folder}/", f"has {told}; {_size(facts.size)}{some}")
+    elif not facts.lacking:
+        yield ok("recordings.count", f"{facts.folder}/", "has none, and a plain run needs none")
     for setup, command in facts.lacking:
         yield missing(
             "recordings.none",

@@ -66,7 +66,7 @@ def judge(facts: VariableFacts) -> Iterator[Finding]:
             f"`unset {_MODE}`, and name the mode where it is meant: --inference-mode",
         )
     for name in facts.python:
-        yield odd(f"variables.{name.lower()}", name, f"is set: {_PYTHON[name]}", f"`unset {name}`, if {where}")
+        yield odd("variables.python", name, f"is set: {_PYTHON[name]}", f"`unset {name}`, if {where}")
     others = [name for name in facts.options if name != _MODE]
     said = f"set options of a run: {', '.join(others)}" if others else "set no option of a run"
     yield ok("variables.options", "variables of Stackproof", said)

@@ -10,6 +10,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ class PytestConfig:
 
     def without_plugins(self) -> Iterator[tuple[str, Word]]:
         """Names of plugins that are switched off, by `-p no:NAME` in either spelling."""
-        for first, second in zip(self.words, (*self.words[1:], None), strict=True):
+        for first, second in pairwise((*self.words, None)):
+            if first is None:
+                continue
             if first.text == "-p" and second is not None and second.text.startswith("no:"):
                 yield second.text.removeprefix("no:"), first
             elif first.text.startswith("-pno:"):
@@ -54,7 +57,9 @@ class PytestConfig:
 
     def with_plugins(self) -> Iterator[tuple[str, Word]]:
         """Names of plugins that are asked for, by `-p NAME`."""
-        for first, second in zip(self.words, (*self.words[1:], None), strict=True):
+        for first, second in pairwise((*self.words, None)):
+            if first is None:
+                continue
             if first.text == "-p" and second is not None and not second.text.startswith("no:"):
                 yield second.text, first
             elif (
