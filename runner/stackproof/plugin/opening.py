@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -42,9 +43,10 @@ def within_run(environ: Mapping[str, str]) -> Opened:
     settings = Settings.from_json(environ[VARIABLE])
     cell_dir = Path(settings.run_dir)
     undo = ExitStack()
+    find = functools.cache(lambda: _cell_of(cell_dir, environ))
 
     def open_stack() -> StackHandle:
-        cell = _cell_of(cell_dir, environ)
+        cell = find()
         if cell.mode in (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY):
             with scope.within_stack():
                 return undo.enter_context(
@@ -57,10 +59,13 @@ def within_run(environ: Mapping[str, str]) -> Opened:
             log=cell_dir / "stack.log",
         )
 
+    opener = _once(open_stack)
+    if settings.stack_type == StackMode.LIBRARY.stack_type and _is_plain(find()):
+        opener()
     return Opened(
         settings=settings,
         cell_dir=cell_dir,
-        open_stack=_once(open_stack),
+        open_stack=opener,
         undo=undo,
         alone=environ.get(ALONE) == settings.run_id,
         variables={},
@@ -141,6 +146,8 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
             )
 
     opener = _once(open_stack)
+    if _is_plain(cell):
+        opener()
     if cell.mode is not StackMode.LIBRARY:
         handle = opener()
         if edge is not None:
@@ -167,6 +174,11 @@ def _cell_of(cell_dir: Path, environ: Mapping[str, str]) -> plan.Cell:
     order = cell_file.read(cell_dir, environ)
     planned = plan.make(order.options, catalog.load(order.project), order.project, order.run_id, caller=environ)
     return next(cell for cell in planned.cells if cell.id == order.cell_id)
+
+
+def _is_plain(cell: plan.Cell) -> bool:
+    """Whether tests import it themselves, before any of them could ask for it: its `python_path` has to be there."""
+    return cell.mode is StackMode.LIBRARY and cell.stack.app is None
 
 
 def _never() -> None:

@@ -6,7 +6,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from conftest import Project
+    from tests.e2e.recorder.conftest import Project
 
 _NEEDS_A_KEY = """
 import os
@@ -22,6 +22,15 @@ AT_IMPORT = sorted(name for name in os.environ if name in ("PROBE_API_KEY", "STA
 
 def test_nothing_of_the_suite_was_there():
     assert AT_IMPORT == []
+"""
+
+_LIBRARY = """
+import os
+import httpx2
+
+def ask(say):
+    with httpx2.Client(trust_env=False, verify=False) as client:
+        return client.post(os.environ["PROBE_URL"] + "/answers", json={"say": say}).json()["text"]
 """
 
 
@@ -52,3 +61,15 @@ def test_files_of_other_tests_are_imported_without_the_variables_of_the_suite(pr
         path.parent.mkdir()
         path.write_text(_SEES)
     assert "3 passed" in without_the_key(project, "tests")
+
+
+def test_a_plain_library_is_imported_from_where_its_description_says(project: Project) -> None:
+    (project.root / "stacks/tiny/stack.yaml").write_text(
+        'description: what its tests import\nmodes: [library]\npython_path: ["lib"]\n'
+    )
+    (project.root / "stacks/tiny/lib").mkdir()
+    (project.root / "stacks/tiny/lib/plain_thing.py").write_text(_LIBRARY)
+    project.test("import plain_thing\n\ndef test_it():\n    assert plain_thing.ask('one')\n")
+    assert project.pytest("record").has("1 passed")
+    assert project.pytest("replay").has("provider calls: 1 replayed")
+    assert project.run("replay", stack="library").has("provider calls: 1 replayed", "PASS")
