@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import CommandGroup, json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
@@ -40,7 +41,7 @@ def list_(around: Surroundings, as_json: bool) -> None:
 
 
 @claims.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.claim)
 @json_option
 @click.pass_obj
 def show(around: Surroundings, name: str, as_json: bool) -> None:
@@ -67,7 +68,7 @@ def show(around: Surroundings, name: str, as_json: bool) -> None:
 
 
 @claims.command("run")
-@click.argument("names", nargs=-1, metavar="[NAME…]")
+@click.argument("names", shell_complete=completing.claim, nargs=-1, metavar="[NAME…]")
 @click.pass_obj
 def run(around: Surroundings, names: tuple[str, ...]) -> int:
     """Run the tests that serve claims, and say which hold.

@@ -10,8 +10,9 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from stackproof.cli import examples
+from stackproof.cli import completing, examples
 from stackproof.cli.sentences import SENTENCES
 from stackproof.errors import StackproofError, UsageError
 from stackproof.option_kinds import Group, Kind, Option
@@ -57,6 +58,12 @@ class CommandGroup(click.Group):
         command = self.get_command(ctx, cmd_name) if known is None else None
         return known or (command.get_short_help_str(limit=1000) if command is not None else "")
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """As click's, without importing what is only named."""
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        offers = [CompletionItem(name, help=self.sentence(ctx, name)) for name in names]
+        return [*offers, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As click's, which would cut a sentence at the end of its line: here it goes on in the next one."""
         rows = [(name, self.sentence(ctx, name)) for name in self.list_commands(ctx)]
@@ -78,7 +85,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click's, but an unknown name is a UsageError of ours."""
         name = args[0]
-        if not name.startswith("-") and self.get_command(ctx, name) is None:
+        if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
             raise unknown("command", name, self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
@@ -93,9 +100,15 @@ class PytestCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Set what follows the first `--` apart before click sees it."""
-        here = args.index("--") if "--" in args else len(args)
-        ctx.meta[PYTEST_ARGS] = tuple(args[here + 1 :])
-        return super().parse_args(ctx, args[:here])
+        if "--" in args:
+            here = args.index("--")
+            ctx.meta[PYTEST_ARGS] = tuple(args[here + 1 :])
+            args = args[:here]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """As click's, but what pytest takes is not known here."""
+        return [] if PYTEST_ARGS in ctx.meta else super().shell_complete(ctx, incomplete)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The usage line also tells of pytest's arguments."""
@@ -127,6 +140,7 @@ def run_parameters() -> Iterator[click.Parameter]:
             **_bare(option),
             type=None if option.kind is Kind.FLAG else str,
             metavar="|".join(option.choices) or option.metavar,
+            shell_complete=completing.of_option(option),
             help=option.help + _default(option),
         )
 

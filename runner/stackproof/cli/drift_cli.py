@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_words import Room, room
 from stackproof.cli.surroundings import Surroundings, run_folder
@@ -20,7 +21,7 @@ from stackproof.recordings.wording import json_text
 
 
 @click.command("drift")
-@click.argument("run", required=False)
+@click.argument("run", shell_complete=completing.run, required=False)
 @json_option
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for an issue or a comment.")
 @click.option("--all", "everything", is_flag=True, help="Show every difference, not only a dozen lines.")

@@ -39,6 +39,10 @@ EXAMPLES: Mapping[str, str] = {
         # Fault, events and residue of one claim
         stackproof claims show timed-out-process-is-gone
     """,
+    "completion": """
+        # What bash needs, to look at it; above is where it belongs
+        stackproof completion bash
+    """,
     "doctor": """
         # All that a bug report, or a first run, needs to know
         stackproof doctor
@@ -66,6 +70,12 @@ EXAMPLES: Mapping[str, str] = {
     "freshness": """
         # In a job of its own, each day
         stackproof freshness --setup gpt,anthropic --max-age-days 8
+    """,
+    "init": """
+        # Look first: everything is shown, nothing is written
+        stackproof init --dry-run
+        # Take what is proposed, with a workflow for GitHub
+        stackproof init --yes --ci github
     """,
     "lane": """
         # Which lanes there are, then one of them

@@ -8,6 +8,7 @@ import click
 
 from stackproof import catalog, console
 from stackproof.ci import log
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
@@ -19,7 +20,12 @@ from stackproof.verdict import summary
 
 @click.command("freshness")
 @click.option(
-    "--setup", "setups", metavar="NAME", multiple=True, help="Only this setup. Several by comma, or repeated."
+    "--setup",
+    "setups",
+    shell_complete=completing.setups,
+    metavar="NAME",
+    multiple=True,
+    help="Only this setup. Several by comma, or repeated.",
 )
 @click.option(
     "--max-age-days",

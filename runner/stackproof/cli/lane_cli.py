@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stackproof import console, nox_sessions
+from stackproof.cli import completing
 from stackproof.cli.cli_words import CommandGroup, json_option
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
@@ -89,7 +90,7 @@ def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], fo
 
 
 @lane.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.lane)
 @json_option
 @click.pass_obj
 def show(around: Surroundings, name: str, as_json: bool) -> int:
@@ -107,7 +108,7 @@ def show(around: Surroundings, name: str, as_json: bool) -> int:
 
 
 @lane.command("run")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.lane)
 @click.option(
     "--cells-at-once",
     "at_once",
@@ -116,10 +117,14 @@ def show(around: Surroundings, name: str, as_json: bool) -> int:
     help="Run so many cells side by side, unless they record. Default: as the lane says, else 1.",
 )
 @click.option(
-    "--shard", metavar="I/N|auto", help="Run only the I-th of N parts; auto: as the variables of the CI system say."
+    "--shard",
+    shell_complete=completing.words("auto"),
+    metavar="I/N|auto",
+    help="Run only the I-th of N parts; auto: as the variables of the CI system say.",
 )
 @click.option(
     "--timings",
+    shell_complete=completing.files,
     metavar="PATH",
     multiple=True,
     help="With --shard: how long tests took before, as of stackproof plan. The same for all shards. May be repeated.",

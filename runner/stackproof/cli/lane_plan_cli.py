@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stackproof import console
-from stackproof.cli import kubernetes_plan
+from stackproof.cli import completing, kubernetes_plan
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.lane_cli import FORMATS, again, lane_of
 from stackproof.cli.listing import print_json
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 
 @click.command("plan", cls=kubernetes_plan.PlanCommand, params=kubernetes_plan.parameters())
-@click.option("--lane", "name", metavar="NAME", help="Plan this lane.")
+@click.option("--lane", "name", shell_complete=completing.lane, metavar="NAME", help="Plan this lane.")
 @click.option(
     "--shards", type=click.IntRange(min=1, max=MOST), metavar="N", help="Plan it in N jobs, each with a part of it."
 )
 @click.option(
     "--timings",
+    shell_complete=completing.files,
     metavar="PATH",
     multiple=True,
     help="How long tests took before: a file of `stackproof timings`, run folders, or JUnit reports. May be repeated.",

@@ -18,7 +18,7 @@ import click
 
 from stackproof import console
 from stackproof.ci import guard
-from stackproof.cli import examples, version
+from stackproof.cli import completing, examples, version
 from stackproof.cli.cli_words import CommandGroup, RunCommand, given, json_option, run_parameters, usage_error
 from stackproof.errors import ExitCode, StackproofError, UsageError, refused_by_system
 from stackproof.option_values import truthy
@@ -53,8 +53,21 @@ def entry() -> NoReturn:
 
 def main(argv: Sequence[str], *, environ: Mapping[str, str], project: Path) -> int:
     """Run one command and return its exit code; errors are printed on standard error."""
+    if completing.VARIABLE in environ:
+        return _complete(environ, project)
     with guard.guarded(environ):
         return _run(argv, environ, project)
+
+
+def _complete(environ: Mapping[str, str], project: Path) -> int:
+    """Answer the script of a shell in place of running a command."""
+    from stackproof.cli import shells  # noqa: PLC0415
+
+    answer = shells.answer(cli, Surroundings(environ=environ, project=project), environ)
+    if answer:
+        with contextlib.suppress(BrokenPipeError):
+            console.out(answer)
+    return ExitCode.PASS if answer is not None else ExitCode.USAGE
 
 
 def _run(argv: Sequence[str], environ: Mapping[str, str], project: Path) -> int:
@@ -101,10 +114,12 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     context_settings={"help_option_names": ["-h", "--help"]},
     elsewhere={
         "claims": "stackproof.cli.claims_cli:claims",
+        "completion": "stackproof.cli.completion_cli:completion",
         "doctor": "stackproof.cli.doctor_cli:doctor",
         "drift": "stackproof.cli.drift_cli:command",
         "edge": "stackproof.cli.edge_cli:edge",
         "freshness": "stackproof.cli.freshness_cli:freshness",
+        "init": "stackproof.cli.init_cli:init",
         "lane": "stackproof.cli.lane_cli:lane",
         "plan": "stackproof.cli.lane_plan_cli:plan",
         "policy": "stackproof.cli.policy_cli:policy",
@@ -165,7 +180,9 @@ def run(ctx: click.Context, /, **_: object) -> int:
 
 
 @cli.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…", required=True)
+@click.argument(
+    "command", shell_complete=completing.files, nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…", required=True
+)
 def exec_(command: tuple[str, ...]) -> int:
     """Become a Python program that has the recorder in it.
 
@@ -179,7 +196,7 @@ def exec_(command: tuple[str, ...]) -> int:
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     options_metavar="",
 )
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[PATH…]")
+@click.argument("arguments", shell_complete=completing.files, nargs=-1, type=click.UNPROCESSED, metavar="[PATH…]")
 @click.pass_obj
 def typecheck(around: Surroundings, arguments: tuple[str, ...]) -> int:
     """Run mypy and keep what it said as evidence.
@@ -193,6 +210,7 @@ def typecheck(around: Surroundings, arguments: tuple[str, ...]) -> int:
 @click.option("--full", is_flag=True, help="Time the recorder's own turns alone, many of them.")
 @click.option(
     "--baseline",
+    shell_complete=completing.files,
     metavar="FILE",
     help="Compare with the times of an older run. Default: ci/baseline.json, where there is one.",
 )
@@ -209,7 +227,12 @@ def benchmark(around: Surroundings, full: bool, baseline: str | None) -> int:
 @cli.command("verify-release")
 @click.option("--cells-at-once", metavar="N", help="Run so many cells side by side. Default: 1.")
 @click.option(
-    "--claim", "claims", metavar="NAME", multiple=True, help="Run the tests of this claim alone. May be repeated."
+    "--claim",
+    "claims",
+    shell_complete=completing.claim,
+    metavar="NAME",
+    multiple=True,
+    help="Run the tests of this claim alone. May be repeated.",
 )
 @click.argument("more", nargs=-1, metavar="")
 @json_option
@@ -250,7 +273,7 @@ def setups(ctx: click.Context, as_json: bool) -> None:
 
 
 @setups.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.setup)
 @json_option
 @click.pass_obj
 def show(around: Surroundings, name: str, as_json: bool) -> None:

@@ -11,6 +11,7 @@ import click
 
 from stackproof import catalog, console
 from stackproof.ci import guard, log
+from stackproof.cli import completing
 from stackproof.cli.cli_words import CommandGroup, json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings, newest_run, run_folder
@@ -35,7 +36,7 @@ def policy() -> None:
 
 
 @policy.command("check")
-@click.argument("run", required=False)
+@click.argument("run", shell_complete=completing.run, required=False)
 @click.pass_obj
 def policy_check(around: Surroundings, run: str | None) -> int:
     """Name waivers that are of no use, and expectations that are missing or left over.
@@ -77,7 +78,7 @@ def policy_explain(around: Surroundings, as_json: bool) -> int:
 
 
 @policy.command("update")
-@click.argument("runs", nargs=-1, metavar="[RUN…]")
+@click.argument("runs", shell_complete=completing.run, nargs=-1, metavar="[RUN…]")
 @click.option("--dry-run", is_flag=True, help="Show the changes as a diff and write nothing.")
 @click.option("--accept-types", is_flag=True, help="Bear the type errors of RUN; without it they only get fewer.")
 @click.pass_obj
@@ -96,15 +97,17 @@ def policy_update(around: Surroundings, runs: tuple[str, ...], dry_run: bool, ac
 
 
 @click.command("verdict")
-@click.argument("runs", nargs=-1, metavar="[RUN…]")
+@click.argument("runs", shell_complete=completing.run, nargs=-1, metavar="[RUN…]")
 @json_option
 @click.option(
     "--output",
+    shell_complete=completing.folders,
     metavar="DIR",
     help="Write the verdict into this folder in every form, and tell it to the CI system.",
 )
 @click.option(
     "--compared-with",
+    shell_complete=completing.run,
     metavar="FILE|RUN",
     help="Say what changed since a verdict.json, or a run by id or folder. Default: the verdict of the run before.",
 )

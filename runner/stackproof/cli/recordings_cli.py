@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.surroundings import Surroundings, run_folder
 from stackproof.errors import ExitCode
@@ -36,7 +37,7 @@ def recordings() -> None:
 
 
 @recordings.command("promote")
-@click.argument("run")
+@click.argument("run", shell_complete=completing.run)
 @click.pass_obj
 def promote(around: Surroundings, run: str) -> int:
     """Put in place what a run recorded and could not, because it was killed.

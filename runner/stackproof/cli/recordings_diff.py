@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_words import Room, filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
@@ -34,7 +35,7 @@ _SAME, _DIFFERENT = 0, 1
 
 
 @click.command("diff")
-@click.argument("sides", nargs=-1, metavar="[A [B]]")
+@click.argument("sides", shell_complete=completing.files, nargs=-1, metavar="[A [B]]")
 @click.option(
     "--git", "between", metavar="RANGE", help="Two states in git: A..B, A...B, or REV against the files here."
 )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from stackproof import console
-from stackproof.cli import recordings_form
+from stackproof.cli import completing, recordings_form
 from stackproof.cli import recordings_words as words
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_form import titled
@@ -29,7 +29,7 @@ _FILE = re.compile(r"(?:models-)?[0-9a-f]+(?:-[0-9a-f]+)*(?:-\d+)?(?:\.json)?")
 
 
 @click.command("explain")
-@click.argument("what", metavar="FILE | TEST")
+@click.argument("what", shell_complete=completing.tests, metavar="FILE | TEST")
 @click.option("--setup", metavar="NAME", multiple=True, help="Of a test: only this setup's. May be repeated.")
 @click.option("--full", is_flag=True, help="Bodies and differences in full.")
 @words.recording_dir_option

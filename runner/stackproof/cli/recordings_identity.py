@@ -12,7 +12,7 @@ import click
 
 from stackproof import console, environment, options
 from stackproof.catalog.records import SetupSpec
-from stackproof.cli import recordings_find, recordings_form
+from stackproof.cli import completing, recordings_find, recordings_form
 from stackproof.cli import recordings_words as words
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_form import titled
@@ -34,9 +34,19 @@ from stackproof.recordings.wording import json_text
 
 
 @click.command("identity")
-@click.option("--setup", metavar="NAME", help="Whose providers and rules. Default: as for a run.")
-@click.option("--suite", metavar="NAME", help="Whose rules, too. Default: that of the test.")
-@click.option("--test", metavar="NODEID", default=STACK_NAME, help="Whose call. Default: the stack's own.")
+@click.option(
+    "--setup", shell_complete=completing.setup, metavar="NAME", help="Whose providers and rules. Default: as for a run."
+)
+@click.option(
+    "--suite", shell_complete=completing.suite, metavar="NAME", help="Whose rules, too. Default: that of the test."
+)
+@click.option(
+    "--test",
+    shell_complete=completing.tests,
+    metavar="NODEID",
+    default=STACK_NAME,
+    help="Whose call. Default: the stack's own.",
+)
 @click.option("--url", metavar="URL", help="A URL below one of a provider's; {NAME} is the value of a variable.")
 @click.option("--provider", metavar="NAME", help="In place of a URL: who is called.")
 @click.option("--path", metavar="PATH", help="With --provider: the path below its URL, and the query.")

@@ -11,6 +11,7 @@ from typing import Any, cast
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.recordings_words import Room, followed, room
@@ -29,7 +30,7 @@ _NAMED = 3  # files named for each reason; --json has them all
 
 
 @click.command("import")
-@click.argument("source", metavar="DIR")
+@click.argument("source", shell_complete=completing.files, metavar="DIR")
 @click.option(
     "--format",
     "format_",
@@ -38,14 +39,24 @@ _NAMED = 3  # files named for each reason; --json has them all
     metavar="|".join(["auto", *_READERS]),
     help="Whose recordings they are: OGX's, or vcrpy's cassettes; auto looks into each file. Default: auto.",
 )
-@click.option("--setup", metavar="NAME", help="The setup they belong to. Default: told by each call's URL.")
+@click.option(
+    "--setup",
+    shell_complete=completing.setup,
+    metavar="NAME",
+    help="The setup they belong to. Default: told by each call's URL.",
+)
 @click.option("--provider", metavar="NAME", help="Who was called, where the URL does not tell.")
 @click.option("--test", metavar="TEST", help="The test that all of them belong to, where the files do not tell.")
 @click.option(
     "--rename", "renames", metavar="OLD=NEW", multiple=True,
     help="Tests below the path OLD are below NEW here. May be repeated.",
 )  # fmt: skip
-@click.option("--into", metavar="DIR", help="Where they are written. Default: where recordings lie.")
+@click.option(
+    "--into",
+    shell_complete=completing.folders,
+    metavar="DIR",
+    help="Where they are written. Default: where recordings lie.",
+)
 @click.option("--record-errors", is_flag=True, help="Take answers like 401, 429 and 5xx, too.")
 @click.option("--overwrite", is_flag=True, help="Replace other recordings that are in their place.")
 @click.option("--dry-run", is_flag=True, help="Read and check everything, and write nothing.")

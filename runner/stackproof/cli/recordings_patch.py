@@ -10,6 +10,7 @@ import click
 
 from stackproof import console
 from stackproof.ci import log
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_words import Room, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
@@ -30,7 +31,9 @@ _SHOWN = 50  # changes in full
 
 @click.command("patch")
 @click.option("--base", metavar="REV", default="HEAD", help="The commit that the patch is for. Default: HEAD.")
-@click.option("--output", metavar="FILE", required=True, help="Where the patch is written.")
+@click.option(
+    "--output", shell_complete=completing.files, metavar="FILE", required=True, help="Where the patch is written."
+)
 @recording_dir_option
 @json_option
 @click.pass_obj
@@ -64,7 +67,7 @@ def patch(around: Surroundings, /, *, base: str, output: str, as_json: bool, rec
 
 
 @click.command("apply")
-@click.argument("file", metavar="FILE")
+@click.argument("file", shell_complete=completing.files, metavar="FILE")
 @click.option("--check", "only_check", is_flag=True, help="Look at the patch and change nothing.")
 @click.option(
     "--max-files",

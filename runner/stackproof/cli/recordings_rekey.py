@@ -11,6 +11,7 @@ from itertools import islice
 import click
 
 from stackproof import console, options
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.recordings_resend import resend
@@ -31,7 +32,12 @@ _SHOWN = 20
 
 @click.command("rekey")
 @filters
-@click.option("--run", metavar="RUN", help="Pair what this run missed ('last': the newest) with what it did not use.")
+@click.option(
+    "--run",
+    shell_complete=completing.last_run,
+    metavar="RUN",
+    help="Pair what this run missed ('last': the newest) with what it did not use.",
+)
 @click.option("--accept", metavar="PATH", multiple=True, help="The answer stays the same where this JSON path of a "
               "request differs; * stands for anything. May be repeated.")  # fmt: skip
 @recording_dir_option

@@ -9,6 +9,7 @@ from itertools import islice
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.recordings_words import Room, followed, recording_dir_option, room
@@ -26,7 +27,7 @@ _SHOWN = 20
 
 
 @click.command("rename")
-@click.argument("old")
+@click.argument("old", shell_complete=completing.tests)
 @click.argument("new")
 @click.option("--parameter", is_flag=True, help="OLD and NEW are the id of a parameter, in whichever test it is.")
 @click.option("--model", is_flag=True, help="OLD and NEW are a model, as requests and tests name it.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_words import recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
@@ -14,7 +15,7 @@ from stackproof.recordings.wording import json_text
 
 
 @click.command("show")
-@click.argument("recordings", nargs=-1, required=True, metavar="RECORDING…")
+@click.argument("recordings", shell_complete=completing.files, nargs=-1, required=True, metavar="RECORDING…")
 @click.option("--raw", is_flag=True, help="Print the file as it is, and nothing else.")
 @click.option("--events", is_flag=True, help="Show the events of a stream, one a line; ┄ marks the start of a chunk.")
 @recording_dir_option

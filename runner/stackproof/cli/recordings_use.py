@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from stackproof import options
+from stackproof.cli import completing
 from stackproof.cli.recordings_words import Room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
@@ -23,7 +24,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def runs_option(command: Command) -> Command:
     """`--runs`; the command gets it as `runs`."""
     text = "Look at the run folders in DIR too (artefacts of a CI system, say). May be repeated."
-    return click.option("--runs", metavar="DIR", multiple=True, help=text)(command)
+    return click.option("--runs", shell_complete=completing.folders, metavar="DIR", multiple=True, help=text)(command)
 
 
 def folders(where: Room, runs: Iterable[str]) -> tuple[Path, ...]:

@@ -14,6 +14,7 @@ import click
 
 from stackproof import catalog, console, options
 from stackproof.catalog.records import Catalog
+from stackproof.cli import completing
 from stackproof.cli.surroundings import Surroundings
 from stackproof.recordings.query import Query
 
@@ -60,13 +61,21 @@ def room(around: Surroundings, recording_dir: str | None) -> Room:
 
 def recording_dir_option(command: Command) -> Command:
     """`--recording-dir`, as `stackproof run` has it."""
-    return click.option("--recording-dir", metavar="DIR", help="Where recordings lie. Default: recordings.")(command)
+    return click.option(
+        "--recording-dir",
+        shell_complete=completing.folders,
+        metavar="DIR",
+        help="Where recordings lie. Default: recordings.",
+    )(command)
 
 
 def filters(command: Command) -> Command:
     """The filters; the command gets them as `setup`, `suite`, `test`, `model`, `endpoint`, `provider`."""
+    offers = {"--setup": completing.setup, "--suite": completing.suite, "--test": completing.tests}
     for flag, metavar, text in reversed(_FILTERS):
-        command = click.option(flag, metavar=metavar, multiple=True, help=f"{text} May be repeated.")(command)
+        help_ = f"{text} May be repeated."
+        option = click.option(flag, metavar=metavar, multiple=True, help=help_, shell_complete=offers.get(flag))
+        command = option(command)
     return command
 
 

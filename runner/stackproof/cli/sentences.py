@@ -9,10 +9,12 @@ from collections.abc import Mapping
 
 SENTENCES: Mapping[str, str] = {
     "claims": "Say what must follow when something breaks, and find out whether it does.",
+    "completion": "Print what a shell needs to complete commands, options and the names of a project.",
     "doctor": "Say what of this machine and this project is missing or odd, and what to do about it.",
     "drift": "Say how live answers differ in shape from the recordings of the same tests.",
     "edge": "Stand in for the providers of a setup, for a stack in any language.",
     "freshness": "Say whether a live smoke of each setup has passed of late.",
+    "init": "Put the project in this folder under test.",
     "lane": "List, show and run the jobs of CI, which ci/matrix.yaml names.",
     "plan": "Show what a lane would run, and run nothing.",
     "policy": "Look after the release policy (ci/release.yaml) and the tests it expects (ci/expected/).",

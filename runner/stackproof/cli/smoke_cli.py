@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from stackproof.cli import completing
 from stackproof.cli.cli_words import PYTEST_ARGS, PytestCommand, json_option
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
@@ -31,12 +32,20 @@ def _checked(name: str) -> Callable[[click.Context, click.Parameter, str | None]
 @click.option(
     "--setup",
     "setups",
+    shell_complete=completing.setups,
     metavar="NAME",
     help="Setup to call. Several by comma. Default: those of the providers that STACKPROOF_LIVE_MODEL names.",
 )
-@click.option("--suite", default=SUITE, metavar="NAME", help=f"Whose tests make the calls. Default: {SUITE}.")
+@click.option(
+    "--suite",
+    shell_complete=completing.suite,
+    default=SUITE,
+    metavar="NAME",
+    help=f"Whose tests make the calls. Default: {SUITE}.",
+)
 @click.option(
     "--stack-config",
+    shell_complete=completing.stacks,
     metavar="MODE:NAME",
     help="Stack that calls. Default: what the project has set, else library:reference.",
 )
@@ -62,6 +71,7 @@ def _checked(name: str) -> Callable[[click.Context, click.Parameter, str | None]
 )
 @click.option(
     "--provider-service",
+    shell_complete=completing.service,
     metavar="NAME",
     help="Start this provider service and call it; it counts as the setup's own variable.",
 )

@@ -10,6 +10,7 @@ from threading import Thread
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import CommandGroup, json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
@@ -64,7 +65,7 @@ def ps(around: Surroundings, as_json: bool) -> int:
 
 
 @stack.command("down")
-@click.argument("run", required=False)
+@click.argument("run", shell_complete=completing.run, required=False)
 @click.option(
     "--all", "everything", is_flag=True, help="Remove whatever carries Stackproof's label, of runs that go on too."
 )
@@ -94,7 +95,7 @@ def down(around: Surroundings, run: str | None, everything: bool, images: bool) 
 
 
 @stack.command("logs")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.run)
 @click.option("-f", "--follow", is_flag=True, help="Go on printing until it has ended.")
 @click.pass_obj
 def logs(around: Surroundings, name: str, follow: bool) -> int:

@@ -7,6 +7,7 @@ import contextlib
 import click
 
 from stackproof import console
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
@@ -14,7 +15,7 @@ from stackproof.errors import ExitCode
 
 
 @click.command("image")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.stack)
 @json_option
 @click.pass_obj
 def image(around: Surroundings, name: str, as_json: bool) -> int:

@@ -11,6 +11,7 @@ import click
 
 from stackproof import console
 from stackproof.catalog.records import Catalog, StackMode
+from stackproof.cli import completing
 from stackproof.cli.cli_words import given, run_parameters
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import UsageError
@@ -28,7 +29,7 @@ _OF_ITS_OWN = (StackMode.DOCKER, StackMode.SERVER)
 @click.command(
     "up",
     params=[
-        click.Argument(["name"], metavar="NAME"),
+        click.Argument(["name"], shell_complete=completing.standing_stack, metavar="NAME"),
         *(option for option in run_parameters() if option.name in _TAKEN),
     ],
 )
