@@ -16,7 +16,8 @@ from stackproof.recorder.scope import Scope
 
 if TYPE_CHECKING:
     from tests.e2e.edge.conftest import Edge, EdgeBench
-    from tests.unit.recorder_wire.conftest import Caller, Heard, LoopbackProvider, MakeCaller, Wire
+    from tests.unit.recorder_wire.callers import Caller, Heard, MakeCaller
+    from tests.unit.recorder_wire.conftest import LoopbackProvider, Wire
 
 NODE = "tests/integration/probe/test_it.py::test_it"
 TEST = Scope(name=NODE, test_id=NODE)

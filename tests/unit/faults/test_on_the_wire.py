@@ -18,7 +18,8 @@ from stackproof.recorder.inject import body, dialect
 from stackproof.recorder.miss import STATUS
 
 if TYPE_CHECKING:
-    from tests.unit.recorder_wire.conftest import Bench, Caller, Heard, LoopbackProvider, Wire
+    from tests.unit.recorder_wire.callers import Caller, Heard
+    from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider, Wire
 
 DOCS = Path(__file__).parents[3] / "docs" / "faults.md"
 EVENTS = tuple(b"data: " + json.dumps({"object": "chat.completion.chunk", "n": n}).encode() + b"\n\n" for n in range(4))

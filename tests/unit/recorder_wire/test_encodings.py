@@ -18,7 +18,8 @@ import zstandard
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.unit.recorder_wire.conftest import Bench, Caller, LoopbackProvider
+    from tests.unit.recorder_wire.callers import Caller
+    from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider
 
 VALUE = {"text": "long " * 50}
 PACKED: dict[str, Callable[[bytes], bytes]] = {"br": brotli.compress, "zstd": zstandard.compress}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.unit.recorder_wire.conftest import Bench, Caller, LoopbackProvider, Wire
+    from tests.unit.recorder_wire.callers import Caller
+    from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider, Wire
 
 GAP = 0.08
 EVENTS = (b'data: {"a":"\xc3\xa9"}\n\n', b'data: {"b":2}\n\n', b'data: {"c":3}\n\n', b"data: [DONE]\n\n")

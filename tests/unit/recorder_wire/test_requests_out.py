@@ -13,7 +13,8 @@ from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 
 if TYPE_CHECKING:
-    from tests.unit.recorder_wire.conftest import Bench, Caller, LoopbackProvider, Wire
+    from tests.unit.recorder_wire.callers import Caller
+    from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider, Wire
 
 _RESPONSE = {"object": "response", "id": "resp_real_1", "created_at": 17, "output": []}
 

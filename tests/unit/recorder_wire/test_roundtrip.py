@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.unit.recorder_wire.conftest import Bench, Caller, Heard, LoopbackProvider, MakeCaller, Wire
+    from tests.unit.recorder_wire.callers import Caller, Heard, MakeCaller
+    from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider, Wire
 
 _SSE = "text/event-stream"
 

@@ -1,150 +1,29 @@
-"""Responses with tools: what the gateway asks the provider step by step, what its caller gets, and what is left."""
+"""Turns of the gateway that fail, are left, or are asked for what cannot be had."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx2
-import openai
 import pytest
 from openai.types.responses import Response as OpenAIResponse
-from openai.types.responses import ResponseCompletedEvent
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
-
-from stackproof.stack.inprocess import InProcessApp
-
-Gateway = Callable[..., httpx2.Client]
-Step = list[dict[str, Any]] | Response
-
-ENVIRON = {"OLLAMA_URL": "http://ollama.invalid/v1", "REFERENCE_EMBEDDING_MODEL": "ollama/e"}
-FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
-WEATHER = {"type": "mcp", "server_label": "weather", "require_approval": "never"}
-USAGE = {
-    "input_tokens": 2,
-    "input_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 0},
-    "output_tokens": 1,
-    "output_tokens_details": {"reasoning_tokens": 0},
-    "total_tokens": 3,
-}
-
-
-def message(text: str = "Hello.") -> dict[str, Any]:
-    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {"type": "message", "id": "msg_p", "status": "completed", "role": "assistant", "content": [part]}
-
-
-def call(name: str = "f", arguments: str = "{}", call_id: str = "call_1") -> dict[str, Any]:
-    told = {"call_id": call_id, "name": name, "arguments": arguments}
-    return {"type": "function_call", "id": f"fc_{call_id}", "status": "completed", **told}
-
-
-def event(told: dict[str, Any]) -> bytes:
-    return f"event: {told['type']}\ndata: {json.dumps(told)}\n\n".encode()
-
-
-class Provider:
-    """Answers step by step with the items of a script, plain or streamed as it is asked to; the last step repeats.
-
-    last: the event (or the status) that ends an answer. stall: it sends one more delta and then nothing.
-    """
-
-    def __init__(self) -> None:
-        self.steps: list[Step] = [[message()]]
-        self.last = "completed"
-        self.stall = False
-        self.asked: list[dict[str, Any]] = []
-        self.left = threading.Event()
-        self.app = Starlette(routes=[Route("/v1/responses", self.answer, methods=["POST"])])
-
-    async def answer(self, request: Request) -> Response:
-        self.asked.append(await request.json())
-        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
-        if isinstance(step, Response):
-            return step
-        if self.asked[-1].get("stream"):
-            return StreamingResponse(self.events(step), media_type="text/event-stream")
-        if self.stall:
-            try:
-                await asyncio.sleep(60)
-            finally:
-                self.left.set()
-        return JSONResponse(self.response(step))
-
-    async def events(self, items: list[dict[str, Any]]) -> AsyncIterator[bytes]:
-        yield event({"type": "response.created", "response": {"id": "resp_p"}})
-        for item in items:
-            for part in item.get("content", []):
-                for piece in (part["text"][:3], part["text"][3:]):
-                    yield event({"type": "response.output_text.delta", "delta": piece})
-            if self.stall:
-                try:
-                    await asyncio.sleep(60)
-                finally:
-                    self.left.set()
-            yield event({"type": "response.output_item.done", "item": item})
-        if self.last != "nothing":
-            yield event({"type": f"response.{self.last}", "response": self.response(items)})
-
-    def response(self, items: list[dict[str, Any]]) -> dict[str, Any]:
-        details = {"reason": "max_output_tokens"} if self.last == "incomplete" else None
-        error = {"code": "server_error", "message": "out of memory"} if self.last == "failed" else None
-        told = {"id": "resp_p", "object": "response", "status": self.last, "error": error}
-        return {**told, "incomplete_details": details, "output": items, "usage": USAGE}
-
-
-@pytest.fixture
-def provider() -> Provider:
-    return Provider()
-
-
-@pytest.fixture
-def start(provider: Provider, gateway: Gateway) -> Iterator[Callable[..., httpx2.Client]]:
-    with ExitStack() as stack:
-        running = stack.enter_context(InProcessApp(provider.app, close_grace=1.0))
-
-        def started(**environ: str) -> httpx2.Client:
-            return gateway(running.async_transport(), {**ENVIRON, **environ})
-
-        yield started
-
-
-@pytest.fixture
-def client(start: Callable[..., httpx2.Client]) -> httpx2.Client:
-    return start()
-
-
-def ask(client: httpx2.Client, *tools: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    response = client.post("/v1/responses", json={"model": "ollama/m", "input": "Hi.", "tools": list(tools), **more})
-    assert response.status_code == 200, response.text
-    return dict(response.json())
-
-
-def told(client: httpx2.Client, *tools: Mapping[str, Any], **more: Any) -> list[dict[str, Any]]:
-    """The events of a streamed answer."""
-    body = {"model": "ollama/m", "input": "Hi.", "tools": list(tools), "stream": True, **more}
-    response = client.post("/v1/responses", json=body)
-    assert response.headers["content-type"].startswith("text/event-stream"), response.text
-    blocks = response.text.split("\n\n")[:-1]
-    events = [json.loads(block.partition("data: ")[2]) for block in blocks]
-    assert [f"event: {one['type']}" for one in events] == [block.partition("\n")[0] for block in blocks]
-    assert [one["sequence_number"] for one in events] == list(range(len(events)))
-    ends = {"response.completed", "response.failed", "response.incomplete"}
-    assert [one["type"] in ends for one in events] == [False] * (len(events) - 1) + [True]
-    return events
-
-
-def types(events: list[dict[str, Any]]) -> list[str]:
-    return [one["type"].removeprefix("response.") for one in events]
+from starlette.responses import JSONResponse, Response
+from tests.unit.reference.turns.conftest import (
+    ENVIRON,
+    FUNCTION,
+    WEATHER,
+    Gateway,
+    Provider,
+    ask,
+    call,
+    message,
+    told,
+    types,
+)
 
 
 def rollout(folder: Path) -> list[dict[str, Any]]:
@@ -157,130 +36,6 @@ def rollout(folder: Path) -> list[dict[str, Any]]:
                 return records
         time.sleep(0.02)
     raise AssertionError(f"no turn has ended in {folder}")
-
-
-def test_a_function_is_the_callers(client: httpx2.Client, provider: Provider) -> None:
-    provider.steps = [[call(arguments='{"a": 1}')]]
-    response = ask(client, FUNCTION, temperature=0, tool_choice="auto")
-    assert provider.asked == [
-        {
-            "model": "m",
-            "input": [{"role": "user", "content": "Hi."}],
-            "tools": [FUNCTION],
-            "temperature": 0,
-            "tool_choice": "auto",
-            "store": False,
-        }
-    ]
-    assert response["output"] == [call(arguments='{"a": 1}')]
-    assert (response["status"], response["usage"], response["model"]) == ("completed", USAGE, "ollama/m")
-    assert response["id"].startswith("resp_")
-    assert response["tools"] == [FUNCTION]
-    OpenAIResponse.model_validate(response)
-
-
-def test_what_the_provider_wants_to_read_again_it_gets(client: httpx2.Client, provider: Provider) -> None:
-    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
-    provider.steps = [[thought, call()], [message()]]
-    first = ask(client, FUNCTION, store=True)
-    assert first["output"] == [thought, call()]
-    result = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
-    second = ask(client, FUNCTION, input=[result], previous_response_id=first["id"], store=True)
-    assert provider.asked[1]["input"] == [{"role": "user", "content": "Hi."}, thought, call(), result]
-    assert "previous_response_id" not in provider.asked[1]
-    assert client.get(f"/v1/responses/{second['id']}").json() == second
-
-
-def test_a_hosted_call_is_run_and_read_by_the_model(client: httpx2.Client, provider: Provider) -> None:
-    provider.steps = [[call("get_weather", '{"city": "Riga"}')], [message("It rains.")]]
-    response = ask(client, WEATHER, instructions="Be kind.")
-    first, second = provider.asked
-    assert [tool["name"] for tool in first["tools"]] == ["get_weather"]
-    assert first["tools"][0]["type"] == "function"
-    assert second["tools"] == first["tools"]
-    assert second["input"] == [
-        *first["input"],
-        call("get_weather", '{"city": "Riga"}'),
-        {"type": "function_call_output", "call_id": "call_1", "output": "rain, 9 °C"},
-    ]
-    assert second["instructions"] == "Be kind."
-    hosted, spoken = response["output"]
-    assert (hosted["type"], hosted["server_label"], hosted["status"]) == ("mcp_call", "weather", "completed")
-    assert (hosted["output"], hosted["error"]) == ("rain, 9 °C", None)
-    assert spoken["content"] == message("It rains.")["content"]
-    usage = response["usage"]
-    assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (4, 2, 6)
-    assert usage["input_tokens_details"]["cached_tokens"] == 2
-    OpenAIResponse.model_validate(response)
-
-
-def test_a_streamed_turn_is_told_step_by_step(client: httpx2.Client, provider: Provider) -> None:
-    provider.steps = [[message("I look."), call("get_weather", '{"city": "Riga"}')], [message("It rains.")]]
-    events = told(client, WEATHER)
-    spoken = ["output_item.added", "content_part.added", "output_text.delta", "output_text.delta"]
-    ended = ["output_text.done", "content_part.done", "output_item.done"]
-    assert types(events) == [
-        "created",
-        "in_progress",
-        *spoken,
-        *ended,
-        "output_item.added",
-        "mcp_call.in_progress",
-        "mcp_call_arguments.delta",
-        "mcp_call_arguments.done",
-        "mcp_call.completed",
-        "output_item.done",
-        *spoken,
-        *ended,
-        "completed",
-    ]
-    response = events[-1]["response"]
-    done = {one["output_index"]: one["item"] for one in events if one["type"] == "response.output_item.done"}
-    assert [done[index] for index in range(3)] == response["output"]
-    assert events[0]["response"]["id"] == response["id"]
-
-
-def test_two_messages_of_one_answer_do_not_mix(client: httpx2.Client, provider: Provider) -> None:
-    provider.steps = [[message("First."), message("Second.")]]
-    events = told(client, FUNCTION)
-    texts: dict[int, str] = {}
-    for one in events:
-        if one["type"] == "response.output_text.delta":
-            texts[one["output_index"]] = texts.get(one["output_index"], "") + one["delta"]
-    assert texts == {0: "First.", 1: "Second."}
-    shown = [item["content"][0]["text"] for item in events[-1]["response"]["output"]]
-    assert shown == ["First.", "Second."]
-    assert len({item["id"] for item in events[-1]["response"]["output"]}) == 2
-
-
-def test_the_sdk_reads_a_streamed_call(start: Callable[..., httpx2.Client], provider: Provider) -> None:
-    provider.steps = [[call(arguments='{"a": 1}')]]
-    client = start()
-    sdk = openai.OpenAI(base_url="http://stack.invalid/v1", api_key="none", http_client=client)
-    seen: list[Any] = list(sdk.responses.create(model="ollama/m", input="Hi.", tools=[FUNCTION], stream=True))  # type: ignore[list-item]
-    last = seen[-1]
-    assert isinstance(last, ResponseCompletedEvent)
-    assert [item.type for item in last.response.output] == ["function_call"]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "word"),
-    [
-        (call("nothing"), "no tool 'nothing'"),
-        (call("get_weather", "[]"), "no JSON object"),
-        (call("get_weather", '{"city": "Rome"}'), "nothing is known of 'Rome'"),
-    ],
-)
-def test_a_call_that_fails_goes_back_to_the_model(
-    client: httpx2.Client, provider: Provider, wanted: dict[str, Any], word: str
-) -> None:
-    provider.steps = [[wanted], [message()]]
-    response = ask(client, WEATHER)
-    assert response["status"] == "completed"
-    assert word in provider.asked[1]["input"][-1]["output"]
-    failed = [item for item in response["output"] if item["type"] == "mcp_call"]
-    assert [item["status"] for item in failed] == ["failed"] * (wanted["name"] == "get_weather")
-    OpenAIResponse.model_validate(response)
 
 
 def test_a_model_that_never_ends_is_ended(client: httpx2.Client, provider: Provider) -> None:
