@@ -103,6 +103,7 @@ class RunOptions:
     safety_model: str | None = None
     judge_model: str | None = None
     env: tuple[str, ...] = ()
+    python: str | None = None
     workers: str | None = None
     test_timeout: float | None = None
     suite_timeout: float = 1800.0

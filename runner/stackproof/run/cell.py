@@ -169,8 +169,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
     )
     # A library stack is started by the pytest plugin: it lives in the process of the tests.
     if cell.mode is StackMode.LIBRARY or options.collect_only:
-        variables = ourselves.beside(build().tests, _in_process(work), work.cell_dir / "guest")
-        return _Started(variables=work.measuring.into(variables, TESTS))
+        return _Started(variables=work.measuring.into(_for_tests(work, build().tests), TESTS))
     if cell.mode.in_containers:
         placed = contained.start(
             contained.Order(
@@ -190,10 +189,10 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
             ),
             undo,
         )
-        started = _Started(variables=placed.variables, prefix=placed.prefix, tests=placed.tests, handle=placed.handle)
-        if placed.handle is None:
-            return started
-        handle = placed.handle
+        if (handle := placed.handle) is None:
+            return _Started(variables=placed.variables, tests=placed.tests)
+        variables = _for_tests(work, placed.variables)
+        started = _Started(variables=variables, prefix=placed.prefix, handle=handle)
     else:
         built = build()
         if edge is not None:
@@ -217,7 +216,7 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
                 check=work.interrupts.check,
             )
         )
-        started = _Started(variables=work.measuring.into(built.tests, TESTS), handle=handle)
+        started = _Started(variables=work.measuring.into(_for_tests(work, built.tests), TESTS), handle=handle)
     work.outcome["stack"] = {"base_url": handle.base_url, "ready_in": round(handle.started_in, 3)}
     work.log.ready(handle.name, handle.base_url, handle.started_in, handle.log)
     if edge is not None:
@@ -264,9 +263,10 @@ def _tests(work: _Work, started: _Started) -> None:
         work.outcome["error"] = _post(work, options.post_command, variables)
 
 
-def _in_process(work: _Work) -> Path | None:
-    """The Python that runs stack and tests in one process; None where they are two, or it is ours."""
-    return work.order.python if work.cell.mode is StackMode.LIBRARY else None
+def _for_tests(work: _Work, variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables of tests on this machine: their Python, where it is not ours, has to find the plugin."""
+    foreign = work.cell.suite.runner is not None
+    return ourselves.beside(variables, None if foreign else work.order.tests, work.cell_dir / "guest")
 
 
 def _pytest(work: _Work, started: _Started) -> tuple[suite.SuiteEnd, None]:
@@ -276,7 +276,7 @@ def _pytest(work: _Work, started: _Started) -> tuple[suite.SuiteEnd, None]:
         work.cell.paths,
         project=work.order.project,
         cell_dir=work.cell_dir,
-        python=_in_process(work),
+        python=work.order.tests,
         warnings=work.cell.stack.warnings if work.cell.mode is StackMode.LIBRARY else (),
     )
     here = suite.process(

@@ -19,7 +19,7 @@ SCHEMA = 1
 class CellOrder:
     """One cell of a run, to be carried out. orchestrator: the process whose death ends it.
 
-    python: the one that the stack runs with; None: that of the run.
+    python: the one that the stack runs with; None: that of the run. tests: the same of the tests.
     """
 
     run_id: str
@@ -28,6 +28,7 @@ class CellOrder:
     orchestrator: int
     options: RunOptions
     python: Path | None = None
+    tests: Path | None = None
 
 
 def write(cell_dir: Path, order: CellOrder) -> Mapping[str, str]:
@@ -43,6 +44,7 @@ def write(cell_dir: Path, order: CellOrder) -> Mapping[str, str]:
             "orchestrator": order.orchestrator,
             "options": options_to_data(order.options),
             "python": None if order.python is None else str(order.python),
+            "tests": None if order.tests is None else str(order.tests),
         },
     )
     return pairs
@@ -53,7 +55,7 @@ def read(cell_dir: Path, environ: Mapping[str, str]) -> CellOrder:
     data = jsonfile.read(cell_dir / NAME)
     if data is None or data.get("schema") != SCHEMA:
         raise StackproofError(f"{cell_dir / NAME} is missing or was written by another version")
-    python = jsonfile.text(data, "python")
+    python, tests = jsonfile.text(data, "python"), jsonfile.text(data, "tests")
     return CellOrder(
         run_id=str(data["run_id"]),
         cell_id=str(data["cell"]),
@@ -61,6 +63,7 @@ def read(cell_dir: Path, environ: Mapping[str, str]) -> CellOrder:
         orchestrator=int(data["orchestrator"]),
         options=options_of_data(jsonfile.table(data, "options"), environ),
         python=Path(python) if python else None,
+        tests=Path(tests) if tests else None,
     )
 
 

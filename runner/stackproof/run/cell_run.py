@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stackproof import secret_values
+from stackproof.catalog.records import StackMode
 from stackproof.ci import guard, kind
 from stackproof.edge import stack_edge
 from stackproof.errors import ExitCode, StackproofError
@@ -38,7 +39,7 @@ from stackproof.run.judge import CellFacts, Judgement, judge
 from stackproof.run.progress import Progress, Tail
 from stackproof.run.screen import Screen
 from stackproof.run.told_by_child import Handed
-from stackproof.stack import interpreter, lifetime, start
+from stackproof.stack import interpreter, lifetime, project_python, start
 from stackproof.stack.process import last_lines, tail
 
 STEP = 0.05  # seconds between two looks at a cell
@@ -145,10 +146,12 @@ class CellRun:
         """
         stack_edge.prepare(self._cell, environment=self._caller, say=self._screen.line, check=self._interrupts.check)
         python = None
+        tests = self._tests_python()
         if not self._plan.options.collect_only:
             python = interpreter.choose(
                 self._cell.stack,
                 self._cell.mode,
+                own=tests,
                 environment=self._caller,
                 say=self._screen.line,
                 check=self._interrupts.check,
@@ -169,6 +172,13 @@ class CellRun:
             orchestrator=os.getpid(),
             options=dividing.options(self._plan, self._cell),
             python=python,
+            tests=(python or tests) if self._cell.mode is StackMode.LIBRARY else tests,
+        )
+
+    def _tests_python(self) -> Path:
+        """The Python of the tests on this machine, where no stack has them in its process."""
+        return project_python.choose(
+            self._plan.options.python, self._plan.project, environment=self._caller, say=self._screen.line
         )
 
     def _await(self, extra: Mapping[str, str]) -> Generator[None, None, None]:

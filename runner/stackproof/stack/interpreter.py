@@ -1,6 +1,6 @@
 """The Python that a stack runs with: the one that somebody names, one that fits, or an environment made for the stack.
 
-A stack whose stack.yaml says nothing of `python` runs with the Python of Stackproof.
+A stack whose stack.yaml says nothing of `python` runs with that of its tests.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def choose(
     stack: StackSpec,
     mode: StackMode,
     *,
+    own: Path | None = None,
     environment: Mapping[str, str],
     say: Callable[[str], None],
     check: Callable[[], None],
@@ -54,16 +55,16 @@ def choose(
     """The Python that starts `stack`, or in library mode that runs its tests; its environment is made where it is
     missing, which fetches packages.
 
-    environment: the caller's. say: gets a line when something is installed. check: called while waiting, raises to end
-    it. UsageError when the caller names one that does not do, MissingProgramError without one, StackStartError when
-    pip fails.
+    own: the project's, for a stack that asks for none; None is ours. environment: the caller's. say: gets a line when
+    something is installed. check: called while waiting, raises to end it. UsageError when the caller names one that
+    does not do, MissingProgramError without one, StackStartError when pip fails.
     """
     spec = stack.python or PythonSpec()
     name = variable("STACKPROOF_PYTHON", stack.name)
     if given := environment.get(name):
         return _named(given, name, stack.name, spec, for_tests=mode is StackMode.LIBRARY)
     if stack.python is None or mode.in_containers or mode is StackMode.REMOTE:
-        return Path(sys.executable)
+        return own or Path(sys.executable)
     found = _fitting(stack, spec, environment, name)
     files = (spec.requirements, spec.tests if mode is StackMode.LIBRARY else None)
     requirements = tuple(path for path in files if path is not None)

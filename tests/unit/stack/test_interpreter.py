@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import venv as venv_module
 from pathlib import Path
 
 import pytest
@@ -189,8 +190,28 @@ def test_another_python_is_not_told_what_ours_was(tmp_path: Path) -> None:
     told = {"PYTHONHOME": "/x", "VIRTUAL_ENV": "/y", "PATH": "/bin", "PYTHONPATH": "/mine"}
     assert ourselves.variables(told, None) == told
     assert ourselves.variables(told, Path("/other/python")) == {"PATH": "/bin", "PYTHONPATH": "/mine"}
-    there = ourselves.beside(told, Path("/other/python"), tmp_path)
+
+
+def test_another_python_gets_the_plugin_and_of_what_that_needs_only_what_it_lacks(tmp_path: Path) -> None:
+    bare = tmp_path / "bare" / "bin" / "python"
+    venv_module.create(tmp_path / "bare", with_pip=False)
+    (own := next((tmp_path / "bare" / "lib").glob("python*")) / "site-packages" / "packaging").mkdir()
+    (own / "__init__.py").touch()
+    (about := own.with_name("packaging-99.0.dist-info")).mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: packaging\nVersion: 99.0\n")
+    there = ourselves.beside({"PATH": "/bin", "PYTHONPATH": "/mine"}, bare, tmp_path / "guest")
     first, rest = there["PYTHONPATH"].split(":")
     assert rest == "/mine"
     assert (Path(first) / "stackproof" / "pytest_plugin.py").is_file()
     assert list(Path(first).glob("stackproof-*.dist-info/entry_points.txt"))
+    assert {"pytest", "_pytest", "yaml", "pluggy"} <= {path.name for path in Path(first).iterdir()}
+    assert "packaging" not in {path.name for path in Path(first).iterdir()}
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: pytest\nVersion: 8.2.1\n")
+    about.rename(about.with_name("pytest-8.2.1.dist-info"))
+    with pytest.raises(UsageError, match=r"has pytest 8\.2\.1, and Stackproof's plugin needs 8\.3 or newer"):
+        ourselves.beside({"PATH": "/bin"}, bare, tmp_path / "guest")
+
+
+def test_who_is_not_ours_is_asked_only_once_it_runs(tmp_path: Path) -> None:
+    with pytest.raises(StackStartError, match="does not say which packages it has"):
+        ourselves.beside({"PATH": "/bin"}, tmp_path / "none", tmp_path / "guest")
