@@ -6,6 +6,7 @@ put it: no package of the project is in there, so the project's environment runs
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -62,12 +63,12 @@ def _environments(project: Path, environment: Mapping[str, str]) -> list[tuple[P
 
 
 def _named(given: str, project: Path, environment: Mapping[str, str]) -> Path:
-    path = Path(given).expanduser()
-    if "/" not in given and (found := shutil.which(given, path=environment.get("PATH"))) is not None:
-        return Path(found)
-    path = project / path
-    # A folder is taken for an environment.
-    return path / _PYTHON if path.is_dir() else path
+    path = project / Path(given).expanduser()
+    # A folder is taken for an environment; one of the project that is called `env`, say, comes before any program.
+    if (inside := path / _PYTHON).exists():
+        return inside
+    found = None if path.exists() or "/" in given else shutil.which(given, path=environment.get("PATH", os.defpath))
+    return path if found is None else Path(found)
 
 
 def _required(path: Path, said: str, who: str) -> Path:
