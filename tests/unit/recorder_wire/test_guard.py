@@ -14,19 +14,18 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stackproof.recorder import scope
 from stackproof.recorder.guard import NetworkBlockedError
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 
 if TYPE_CHECKING:
-    from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider
+    from tests.unit.recorder_wire.conftest import Bench
+from tests.unit.recorder_wire.guard_ways import PATIENCE, by_socket
 
 _LISTEN = """
 import socket, sys
@@ -37,6 +36,8 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
         connection.sendall(b"HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\n\\r\\nhi")
         connection.close()
 """
+
+
 # Orphaned at once, as a service is that somebody started long ago.
 _FOREIGN = f"""
 import os, sys
@@ -76,17 +77,9 @@ def child_port() -> Iterator[int]:
         started.stdout.close()
 
 
-# Seconds that a way waits by itself; what is refused fails long before, on a busy machine too.
-_PATIENCE = 5
-
-
-def _by_socket(host: str, port: int) -> None:
-    socket.create_connection((host, port), timeout=_PATIENCE).close()
-
-
 def _by_bytes(host: str, port: int) -> None:
     with socket.socket() as connection:
-        connection.settimeout(_PATIENCE)
+        connection.settimeout(PATIENCE)
         connection.connect((host.encode(), port))
 
 
@@ -96,7 +89,7 @@ def _by_datagram(host: str, port: int) -> None:
 
 
 def _by_http_client(host: str, port: int) -> None:
-    connection = http.client.HTTPConnection(host, port, timeout=_PATIENCE)
+    connection = http.client.HTTPConnection(host, port, timeout=PATIENCE)
     try:
         connection.request("GET", "/")
     finally:
@@ -105,13 +98,13 @@ def _by_http_client(host: str, port: int) -> None:
 
 def _by_urllib(host: str, port: int) -> None:
     urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
-        f"http://{host}:{port}/", timeout=_PATIENCE
+        f"http://{host}:{port}/", timeout=PATIENCE
     ).close()
 
 
 def _by_asyncio(host: str, port: int) -> None:
     async def main() -> None:
-        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), _PATIENCE)
+        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), PATIENCE)
         writer.close()
 
     asyncio.run(main())
@@ -120,23 +113,27 @@ def _by_asyncio(host: str, port: int) -> None:
 def _by_httpx2(host: str, port: int) -> None:
     import httpx2
 
-    httpx2.get(f"http://{host}:{port}/", timeout=_PATIENCE, trust_env=False)
+    httpx2.get(f"http://{host}:{port}/", timeout=PATIENCE, trust_env=False)
 
 
 def _by_uvloop(host: str, port: int) -> None:
     uvloop = pytest.importorskip("uvloop", reason="uvloop is not installed")
 
     async def main() -> None:
-        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), _PATIENCE)
+        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), PATIENCE)
         writer.close()
 
     uvloop.run(main())
 
 
-_WAYS = [_by_socket, _by_bytes, _by_datagram, _by_http_client, _by_urllib, _by_asyncio, _by_httpx2, _by_uvloop]
+_WAYS = [by_socket, _by_bytes, _by_datagram, _by_http_client, _by_urllib, _by_asyncio, _by_httpx2, _by_uvloop]
+
+
 # `connect` and `sendto` look a name up in C before anybody is asked; programs ask `getaddrinfo`.
 _NAMES_TOO = [way for way in _WAYS if way not in (_by_bytes, _by_datagram)]
-each_way = pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.__name__.removeprefix("_by_"))
+
+
+each_way = pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.__name__.removeprefix("_").removeprefix("by_"))
 
 
 def _blocked(bench: Bench, way: Callable[[str, int], None], host: str, port: int) -> list[dict[str, Any]]:
@@ -145,7 +142,7 @@ def _blocked(bench: Bench, way: Callable[[str, int], None], host: str, port: int
         began = time.monotonic()
         with pytest.raises(Exception) as caught:  # noqa: PT011 - HTTP libraries put their own class around it
             way(host, port)
-        assert time.monotonic() - began < _PATIENCE - 1
+        assert time.monotonic() - began < PATIENCE - 1
         chain: BaseException | None = caught.value
         seen = []
         while chain is not None:
@@ -164,7 +161,7 @@ def test_a_public_address_is_refused_naming_host_and_test(bench: Bench, way: Any
     assert miss["test_id"] == "tests/integration/probe/test_it.py::test_it"
 
 
-@pytest.mark.parametrize("way", _NAMES_TOO, ids=lambda way: way.__name__.removeprefix("_by_"))
+@pytest.mark.parametrize("way", _NAMES_TOO, ids=lambda way: way.__name__.removeprefix("_").removeprefix("by_"))
 def test_a_name_is_not_even_looked_up(bench: Bench, way: Any) -> None:
     misses = _blocked(bench, way, "provider.example", 443)
     assert misses
@@ -238,7 +235,7 @@ def test_our_own_listeners_are_reached(bench: Bench, child_port: int, way: Any) 
     with bench.replay() as brain:
         if way is not _by_datagram:
             way("127.0.0.1", child_port)
-        way("127.0.0.1", bench.provider.port) if way in (_by_socket, _by_asyncio) else None
+        way("127.0.0.1", bench.provider.port) if way in (by_socket, _by_asyncio) else None
         assert brain.ledger.read("misses")[0] == []
 
 
@@ -266,7 +263,7 @@ print("reached")
 def test_a_port_where_nobody_listens_gives_the_systems_own_answer(bench: Bench, unused_port: int) -> None:
     with bench.replay() as brain:
         with pytest.raises(ConnectionRefusedError):
-            _by_socket("127.0.0.1", unused_port)
+            by_socket("127.0.0.1", unused_port)
         assert brain.ledger.read("misses")[0] == []
 
 
@@ -275,14 +272,14 @@ def test_a_port_that_only_was_tried_is_not_ours(bench: Bench, foreign_port: int)
         with socket.socket() as attempt, pytest.raises(OSError, match="in use"):
             attempt.bind(("127.0.0.1", foreign_port))
         with pytest.raises(NetworkBlockedError):
-            _by_socket("127.0.0.1", foreign_port)
+            by_socket("127.0.0.1", foreign_port)
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.0.0.2"])
 def test_every_name_of_this_machine_reaches_our_listener(bench: Bench, host: str) -> None:
     listener = socket.create_server(("0.0.0.0", 0))
     with listener, bench.replay() as brain:
-        _by_socket(host, listener.getsockname()[1])
+        by_socket(host, listener.getsockname()[1])
         assert brain.ledger.read("misses")[0] == []
 
 
@@ -330,62 +327,15 @@ def test_a_refusal_belongs_to_the_attempt_that_made_it(bench: Bench) -> None:
     again = Scope(name="tests/a.py::test_a", test_id="tests/a.py::test_a", attempt=2)
     with bench.run(Mode.REPLAY, owner=again) as brain:
         with pytest.raises(NetworkBlockedError):
-            _by_socket("203.0.113.7", 443)
+            by_socket("203.0.113.7", 443)
         (miss,) = brain.ledger.read("misses")[0]
     assert (miss["test_id"], miss["attempt"]) == ("tests/a.py::test_a", 2)
 
 
 def test_after_uninstall_nothing_is_refused(bench: Bench, foreign_port: int) -> None:
     with bench.replay(), pytest.raises(NetworkBlockedError):
-        _by_socket("127.0.0.1", foreign_port)
-    _by_socket("127.0.0.1", foreign_port)
-
-
-def test_in_record_a_connection_that_no_transport_announced_is_reported(bench: Bench) -> None:
-    with bench.record() as brain:
-        _by_socket("127.0.0.1", bench.provider.port)
-        with pytest.raises(OSError):  # noqa: PT011 - whatever a machine without a network says
-            socket.getaddrinfo("provider.invalid", 443)
-        calls, _ = brain.ledger.read("calls")
-    assert [(call["kind"], call["host"], call["port"]) for call in calls] == [
-        ("unseen", "127.0.0.1", bench.provider.port),
-        ("unseen", "provider.invalid", None),
-    ]
-
-
-def test_in_record_the_stacks_own_address_is_not_reported_wherever_it_is(bench: Bench) -> None:
-    from stackproof.recorder import install
-
-    settings = replace(bench.settings(Mode.RECORD), stack_url="http://192.0.2.7:8321")
-    with install.installed(settings, {}) as brain:
-        for port in (8321, 8322):
-            sys.audit("socket.connect", None, ("192.0.2.7", port))
-        calls, _ = brain.ledger.read("calls")
-    assert [(call["kind"], call["port"]) for call in calls] == [("unseen", 8322)]
-
-
-def test_in_record_a_call_through_a_transport_is_not_reported(
-    bench: Bench, provider: LoopbackProvider, library: Any
-) -> None:
-    from stackproof.recorder.settings import Provider
-
-    async def ask(url: str) -> None:
-        async with library.AsyncClient(trust_env=False, timeout=3) as client:
-            await client.get(url)
-
-    settings = bench.settings(Mode.RECORD)
-    from stackproof.recorder import install
-
-    named = Provider(name="named", prefixes=("http://provider.invalid:81/v1",))
-    with install.installed(replace(settings, providers=(*settings.providers, named)), {}) as brain:
-        with scope.use(Scope(name="tests/a.py::t", test_id="tests/a.py::t")):
-            with pytest.raises(library.ConnectError):
-                asyncio.run(ask("http://provider.invalid:81/v1/x"))
-            with pytest.raises(library.ConnectError):
-                library.get("http://provider.invalid:81/v1/x", trust_env=False)
-            asyncio.run(ask(f"{provider.url}/x"))
-        calls, _ = brain.ledger.read("calls")
-    assert [call["kind"] for call in calls] == ["dropped", "dropped", "recorded"]
+        by_socket("127.0.0.1", foreign_port)
+    by_socket("127.0.0.1", foreign_port)
 
 
 def test_a_thread_that_outlives_the_recorder_is_not_refused(bench: Bench, foreign_port: int) -> None:
@@ -395,7 +345,7 @@ def test_a_thread_that_outlives_the_recorder_is_not_refused(bench: Bench, foreig
     def later() -> None:
         go.wait(5)
         try:
-            _by_socket("127.0.0.1", foreign_port)
+            by_socket("127.0.0.1", foreign_port)
         except OSError as error:
             failed.append(error)
 
