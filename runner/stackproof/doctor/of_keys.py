@@ -98,7 +98,7 @@ def judge(facts: KeyFacts) -> Iterator[Finding]:
                 yield odd(
                     "keys.value",
                     name,
-                    f"is {state.value}: no provider takes it (setup {setup.setup})",
+                    f"is {state.value}: a provider that asks for a key will not take it (setup {setup.setup})",
                     f"set it to the key alone, or `unset {name}`: a replay does without",
                 )
     if any(State.UNSET in setup.states.values() for setup in facts.setups):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,8 @@ _WORKFLOWS = (
 )  # fmt: skip
 _RUNS_US = re.compile(r"\bstackproof\b|\bnox\b", re.IGNORECASE)
 _SHOWN = 3
+_ABSENT = " is missing: "
+_UPDATE = "`stackproof policy update`, after a run that you have looked at"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,19 +75,16 @@ def judge(facts: ReleaseFacts) -> Iterator[Finding]:
     elif facts.error is not None:
         yield odd("release.policy", name, f"cannot be used: {facts.error}", facts.hint or "correct it")
     else:
+        absent = [line.partition(_ABSENT)[0] for line in facts.complaints if _ABSENT in line]
+        if absent:
+            many = len(absent) > 1
+            yield odd("release.unexpected", _some(absent), f"{'are' if many else 'is'} missing", _UPDATE)
         for line in facts.complaints:
-            remedy = (
-                "`stackproof policy update`, after a run that you have looked at" if "missing" in line else "correct it"
-            )
-            yield odd("release.stale", "policy", f": {line.partition(': stackproof')[0]}", remedy)
+            if _ABSENT not in line:
+                yield odd("release.stale", "policy", f": {line}", "correct it; `stackproof policy check` says it again")
         if facts.gone:
-            more = f" and {len(facts.gone) - _SHOWN} more" if len(facts.gone) > _SHOWN else ""
-            yield odd(
-                "release.expected",
-                f"{expected.FOLDER.as_posix()}/",
-                f"expects tests that are in no file: {', '.join(facts.gone[:_SHOWN])}{more}",
-                "`stackproof policy update`, after a run that you have looked at",
-            )
+            said = f"expects tests that are in no file: {_some(facts.gone)}"
+            yield odd("release.expected", f"{expected.FOLDER.as_posix()}/", said, _UPDATE)
         if not facts.complaints and not facts.gone:
             yield ok("release.policy", name, "is in order, with the tests that it expects")
     if facts.running:
@@ -97,6 +96,11 @@ def judge(facts: ReleaseFacts) -> Iterator[Finding]:
     else:
         there = f"{', '.join(facts.workflows[:_SHOWN])} do not" if facts.workflows else "there is no workflow"
         yield odd("release.workflow", "CI", f"runs no Stackproof: {there}", "`stackproof init` writes a workflow")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _gone(project: Path) -> Iterator[str]:
