@@ -32,6 +32,16 @@ _TOGETHER = (
 )
 
 
+# Plugins of other packages, which cost each pytest that a test starts a second and are of no use there.
+_USELESS = "-pno:langsmith_plugin -pno:hypothesispytest"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have pytest start faster where tests start it; not where it is a worker of this one that starts."""
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        os.environ.setdefault("PYTEST_ADDOPTS", _USELESS)
+
+
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
     """Give each of them to one worker. By place, since marks for groups do not get through pytest 9.2's node ids."""
