@@ -183,7 +183,8 @@ def _served(cell: Cell, service_url: str) -> dict[str, str]:
     named = {provider.variable: provider.name for provider in cell.setup.providers if provider.variable}
     path, for_each = ("", "") if cell.service is None else (cell.service.api_path, cell.service.for_each)
     if for_each:
-        origin = service_url.removesuffix(path) + (for_each if len(named) > 1 else "")
+        apart = len(named) > 1 or _asks_for_others(cell)
+        origin = service_url.removesuffix(path) + (for_each if apart else "")
         return {
             variable: origin.replace("{provider}", name) + _path_of(variable, path, cell.setup)
             for variable, name in named.items()
@@ -195,6 +196,12 @@ def _served(cell: Cell, service_url: str) -> dict[str, str]:
             hint='in its service.yaml, for_each: "/for/{provider}" gives each a URL of its own, if it answers there',
         )
     return {variable: service_url.replace("{provider}", name) for variable, name in named.items()}
+
+
+def _asks_for_others(cell: Cell) -> bool:
+    """Whether the setup's models are none of the service's: it stands in for somebody else then, under any name."""
+    names = {name.partition("/")[2] for name in cell.setup.models.values()}
+    return cell.service is not None and bool(names) and names.isdisjoint(cell.service.models)
 
 
 def _path_of(variable: str, api_path: str, setup: SetupSpec) -> str:

@@ -119,8 +119,9 @@ class Front:
             if "100-continue" in (head.get("expect") or "").lower():
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             body = await read_body(reader, head)
-        # It stands in for several providers at once: below which name it is called makes no difference to it.
-        head = replace(head, start=_FOR.sub(rb"\1", head.start))
+        # Below the name of a provider it stands in for that one, whose models it has not: it answers for any.
+        called, head = head, replace(head, start=_FOR.sub(rb"\1", head.start))
+        stands_in = head.start != called.start
         upstreams = self.upstreams
         if upstreams is None:
             # The words of llama.cpp for the same state.
@@ -129,7 +130,7 @@ class Front:
             return
         request = _request(head, body)
         # Whoever has gone away must not keep the only slot busy.
-        work = asyncio.ensure_future(self._answer(head, body, request, upstreams, writer))
+        work = asyncio.ensure_future(self._answer(head, body, request, upstreams, writer, stands_in=stands_in))
         gone = asyncio.ensure_future(_closed(reader))
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -141,14 +142,21 @@ class Front:
             await asyncio.gather(work, gone, return_exceptions=True)
 
     async def _answer(
-        self, head: Head, body: bytes, request: bytes, upstreams: Upstreams, writer: asyncio.StreamWriter
+        self,
+        head: Head,
+        body: bytes,
+        request: bytes,
+        upstreams: Upstreams,
+        writer: asyncio.StreamWriter,
+        *,
+        stands_in: bool,
     ) -> None:
         where = route(head.method, head.path, body, upstreams)
         match where:
             case Forward(alias):
                 await self._relay(upstreams.ports[alias], request, writer)
             case UnknownModel(name):
-                if not self._is_authorized(head):
+                if stands_in or not self._is_authorized(head):
                     await self._relay(upstreams.ports[upstreams.default], request, writer)
                     return
                 # llama.cpp with one model answers for any name; this is how Ollama refuses.

@@ -354,8 +354,9 @@ def test_one_service_stands_in_for_several_providers_below_a_name_each(tmp_path:
     env = {"A_URL": "https://a.example/v1", "B_URL": "https://b.example"}
     service = replace(SERVICE, api_path="/v1", for_each="/for/{provider}")
 
-    def variables(*providers: ProviderSpec) -> dict[str, str | None]:
-        cell = replace(SERVED, service=service, setup=replace(SETUP, providers=providers, env=env))
+    def variables(*providers: ProviderSpec, model: str = "m") -> dict[str, str | None]:
+        setup = replace(SETUP, providers=providers, env=env, models={ModelRole.TEXT: f"a/{model}"})
+        cell = replace(SERVED, service=service, setup=setup)
         found = build(
             cell=cell, options=RunOptions(), project=tmp_path, run_id="abcdef", cell_dir=Path("cell"), caller={},
             base_url=None, service_url="http://h:1/v1",
@@ -366,6 +367,9 @@ def test_one_service_stands_in_for_several_providers_below_a_name_each(tmp_path:
     assert variables(a, b) == {"a": "http://h:1/for/a/v1", "b": "http://h:1/for/b"}
     assert variables(a) == {"a": "http://h:1/v1"}
     assert variables(b) == {"b": "http://h:1"}
+    # Whose models it has not, it stands in for under a name too, where it answers for any.
+    assert variables(a, model="gpt-4o") == {"a": "http://h:1/for/a/v1"}
+    assert variables(b, model="gpt-4o") == {"b": "http://h:1/for/b"}
 
 
 def test_the_key_that_a_stack_wants_of_its_callers_reaches_the_tests() -> None:

@@ -107,6 +107,17 @@ def test_the_name_of_a_provider_before_the_path_is_not_passed_on(path: str, onwa
     assert kept[0].startswith(f"POST {onward} HTTP/1.1\r\n".encode())
 
 
+def test_below_the_name_of_a_provider_any_model_is_answered_for() -> None:
+    async def scenario() -> None:
+        async with fronted(says(b'{"said": 1}')) as port:
+            there = await answer(port, post({"model": "gpt-4o-mini"}, path="/for/openai/v1/chat/completions"))
+            assert there.endswith(b'{"said": 1}')
+            plain = await answer(port, post({"model": "gpt-4o-mini"}, path="/v1/chat/completions"))
+            assert b"404 Not Found" in plain
+
+    run(scenario())
+
+
 def test_models_and_health_are_answered_below_the_name_of_a_provider() -> None:
     async def scenario() -> None:
         async with fronted(says(b'{"data": [1]}'), says(b'{"data": [2]}')) as port:
