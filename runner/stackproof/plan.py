@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackproof import plan_runner
+from stackproof import plan_defaults, plan_runner
 from stackproof.catalog.containers import in_order
 from stackproof.catalog.records import (
     BesideSpec,
@@ -103,7 +103,7 @@ def make(
     `caller` is the caller's environment: a setup's own service is not started when the caller says where the provider
     is. UsageError when a name is unknown, a stack has not the mode, or no such tests exist.
     """
-    options = with_own_defaults(options, catalog, project)
+    options = plan_defaults.of_project(options, catalog, project)
     cells = [
         _cell(suite, setup, stack, part, options=options, catalog=catalog, project=project, caller=caller or {})
         for suite in (catalog.suite(name, where=options.origin("suite")) for name in _several(options.suite))
@@ -124,21 +124,6 @@ def make(
         options=options,
         elsewhere=tuple((cell, owners[cell.id]) for cell in cells if owners.get(cell.id, options.part) != options.part),
     )
-
-
-def with_own_defaults(options: RunOptions, catalog: Catalog, project: Path) -> RunOptions:
-    """The only suite, and the only stack, of a project are what a run means that names none.
-
-    Of a stack's ways to run, `server` comes first, since it is what is shipped.
-    """
-    usual = [name for name in ("suite", "stack_config") if options.sources.get(name, Source.DEFAULT) is Source.DEFAULT]
-    own = [stack for stack in catalog.stacks.values() if stack.source.is_relative_to(project / "stacks")]
-    if "suite" in usual and len(catalog.suites) == 1:
-        options = replace(options, suite=next(iter(catalog.suites)))
-    if "stack_config" in usual and len(own) == 1:
-        mode = StackMode.SERVER if StackMode.SERVER in own[0].modes else own[0].modes[0]
-        options = replace(options, stack_config=f"{mode}:{own[0].name}")
-    return options
 
 
 def _must_know_times(options: RunOptions, project: Path) -> None:

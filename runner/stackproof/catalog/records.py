@@ -384,7 +384,7 @@ class Catalog:
             asked = f" ({where})" if where else ""
             raise UsageError(
                 f"suite {name!r}{asked} is not known: there is no tests/suites.yaml here that names suites",
-                hint="run this in the project's folder, or write that file",
+                hint="run this in the project's folder, or have `stackproof init` write that file",
             )
         return _look_up(self.suites, "suite", name, where)
 

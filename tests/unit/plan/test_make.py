@@ -82,10 +82,21 @@ def test_the_only_stack_and_the_only_suite_of_a_project_need_no_name(project: Pa
     assert planned(project, {"stack_config": None}).cells[0].id == "chat-gpt-library-shop"
 
 
-def test_of_several_stacks_and_suites_none_is_taken_unasked(project: Path) -> None:
+def test_of_several_stacks_none_is_taken_unasked(project: Path) -> None:
     (project / "stacks/other").mkdir()
     (project / "stacks/other/stack.yaml").write_text("description: d\nmodes: [library]\n")
+    with pytest.raises(UsageError) as caught:
+        planned(project, {"stack_config": None})
+    assert caught.value.message == "nothing says which stack is meant: this project has library:other and server:shop"
+    (project / "stacks/shop").rename(project / "stacks/reference")
     assert planned(project, {"stack_config": None}).cells[0].id == "base-ollama-server-reference"
+
+
+def test_a_project_that_describes_no_stack_is_a_package_that_its_tests_import(project: Path) -> None:
+    (project / "stacks/shop/stack.yaml").unlink()
+    (cell,) = planned(project, {"stack_config": None}).cells
+    assert cell.id == "base-ollama-library-package"
+    assert cell.stack.app is None
 
 
 def test_several_by_comma_give_every_combination_once(project: Path) -> None:
