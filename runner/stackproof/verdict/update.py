@@ -6,6 +6,7 @@ What a run would change is worked out first, so that it can be shown as a diff b
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from stackproof.verdict.expected import Expectation
 from stackproof.verdict.policy import Policy
 from stackproof.verdict.tests_of import tests_of
 
+# What makes a run one of less than its suite.
+_PICKS = ("--file", "--subdirs", "--pattern")
 _MARKED = (Outcome.XFAILED, Outcome.XPASSED)
 
 
@@ -137,6 +140,11 @@ def _expectation(cell: CellFacts, unable: frozenset[str]) -> Expectation:
         raise NotProvenError(
             f"{cell.id}: {why}, so nobody knows which tests it has",
             hint="name the folders of all its shards" + (f"; or run it: {command}" if command else ""),
+        )
+    if picked := [word for word in _PICKS if word in shlex.split(cell.command or "")]:
+        raise NotProvenError(
+            f"{cell.id} ran only what {' and '.join(picked)} picked, so nobody knows which tests it has",
+            hint="stackproof verify-release runs it whole; or name such a run: stackproof policy update RUN",
         )
     if cell.log.collected is None or cell.log.exitstatus is None or cell.report.problems:
         raise NotProvenError(f"{cell.id} did not run to its end, so nobody knows which tests it has")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
@@ -137,6 +138,20 @@ def test_a_run_that_did_not_end_changes_no_expectation(project: Project) -> None
     with pytest.raises(NotProvenError):
         update_expected(project.folder, run.folder)
     assert (project.folder / f"ci/expected/{LIBRARY}.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("picked", ["--file tests/integration/base/test_it.py", "--pattern 'one or two'"])
+def test_a_run_of_a_part_of_the_suite_changes_no_expectation(project: Project, picked: str) -> None:
+    run = project.run()
+    folder = run.cell("library:reference", {node("test_one"): Outcome.PASSED})
+    result = json.loads((folder / "result.json").read_text())
+    (folder / "result.json").write_text(json.dumps({**result, "command": f"{result['command']} {picked}"}))
+    run.finish()
+    with pytest.raises(NotProvenError) as caught:
+        update_expected(project.folder, run.folder)
+    assert f"{LIBRARY} ran only what {picked.split(maxsplit=1)[0]} picked" in caught.value.message
+    assert "stackproof verify-release runs it whole" in (caught.value.hint or "")
+    assert node("test_two") in (project.folder / f"ci/expected/{LIBRARY}.json").read_text()
 
 
 def test_an_expectation_that_is_something_else_is_an_error(project: Project) -> None:
