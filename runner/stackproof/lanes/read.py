@@ -43,7 +43,7 @@ def load(project: Path, *, known: Catalog | None = None) -> Matrix:
     if not (project / PATH).exists():
         raise UsageError(
             f"there is no {PATH.as_posix()} here, which says what lanes there are",
-            hint="run this in the project's folder, or write that file: docs/reference/matrix.md has its keys",
+            hint="run this in the project's folder, or write that file: docs/reference/files/matrix.md has its keys",
         )
     file = read(project / PATH, what="the file of lanes", shown=PATH.as_posix())
     file.only("version", "lanes")

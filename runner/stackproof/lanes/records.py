@@ -74,13 +74,15 @@ class Lane:
     """One job. A lane has cells and checks, or a smoke, or a recording, never two of them.
 
     description: what it is for. triggers: when it runs. cells: what runs, a list of its own or those of the release
-    policy. checks: what is checked beside them. smoke: real calls. record: what is recorded. needs: `docker`, `node`,
-    and the Python where it is not 3.11, as `python3.12`. secrets: names of variables whose values the CI system
-    keeps; variables: others that it has to hand over; env: fixed values, which the caller's environment wins over.
-    environment: GitHub's and GitLab's name for the place that guards the secrets. label: of a pull request, without
-    which the lane does not run for one. schedule: five fields of cron, in UTC. python: the version that it runs on.
-    timeout: minutes. cells_at_once: how many run side by side where none of them records. shards: jobs that share it.
-    line: where in the file.
+    policy. checks: what is checked beside them, as the policy has it; `freshness`: whether the live smokes that the
+    policy names have run and passed. smoke: real calls. record: what is recorded. needs: `docker`, `node`, and the
+    Python where it is not 3.11, as `python3.12`. secrets: names of variables that are secrets of the setups which it
+    calls, and whose values the CI system keeps; variables: others that it has to hand over; env: fixed values, no
+    secrets, which the caller's environment wins over. environment: GitHub's and GitLab's name for the place that
+    guards the secrets; has to be there with them. label: of a pull request, without which the lane does not run for
+    one. schedule: five fields of cron, in UTC, with the trigger `schedule`; the minute is one odd number. python: the
+    version that it runs on. timeout: minutes. cells_at_once: how many run side by side where none of them records.
+    shards: jobs that share it, 200 at most; not for `smoke` and `record`. line: where in the file.
     """
 
     name: str

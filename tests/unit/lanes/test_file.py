@@ -289,6 +289,6 @@ def test_a_schedule_that_is_wrong_says_which_field(text: str, message: str) -> N
 
 
 def test_every_key_is_on_the_page_of_the_file() -> None:
-    page = (Path(__file__).parents[3] / "docs/reference/matrix.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/reference/files/matrix.md").read_text(encoding="utf-8")
     assert [key for key in KEYS if f"| `{key}` |" not in page] == []
     assert [word.value for kind in (Trigger, Check) for word in kind if f"`{word}`" not in page] == []
