@@ -22,13 +22,14 @@ _FOLDED = (
     (re.compile(r"\d+\.\d+(?:\.\d+)*"), "N"),
     (re.compile(r"(?<!\d)0+(?!\d)"), "0"),
     (re.compile(r"\d*[1-9]\d*(?:,\d{3})*"), "N"),
+    (re.compile(r"   TIME so far(?:, about TIME to go)?$|   about TIME to go$"), ""),
     (re.compile(r"[━─-]{4,}"), "----"),
     (re.compile(r"(?<=\S) {2,}"), "  "),
 )
 # Printed while something goes on: how often depends on the machine.
 _GOES_ON = re.compile(
     r"^(?:nox > .*"
-    r"|(?:\[ ?\d+/\d+\] )?\S+ (?P<done>\d+)/(?P<of>\d+|\?)  .*|.* \d+ s so far|\S+: no test has a result yet, .*"
+    r"|(?:\[ ?\d+/\d+\] )?\S+ (?P<done>\d+)/(?P<of>\d+|\?)  .*|\S+: (?:no|every) test has a result.*|.*: still running, \d.*"
     r"|(?:installing|installed|preparing|fetching) .* (?:once for this machine|in \d+ s).*)$"
 )
 

@@ -19,7 +19,7 @@ _FOREIGN = ("STACKPROOF_", "PYTEST_", "COV_CORE_", "GITHUB_", "GITLAB_", "CI_")
 _FOREIGN_ENDS = ("_API_KEY", "_KEY", "_TOKEN", "_URL", "_BASE", "_PROXY", "_proxy")
 _KEPT = ("STACKPROOF_DOCKER_", "STACKPROOF_PYTHON_", "PIP_", "UV_")
 # Plugins of this environment that take longer to load than the tests run.
-_QUICK = "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:cacheprovider"
+_QUICK = "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -pno:recording -pno:cacheprovider"
 # nox itself, with its real noxfile, in the environment that is there.
 _NOX = '#!/bin/sh\nexec "{python}" -m nox --no-venv "$@"\n'
 
