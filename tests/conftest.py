@@ -21,6 +21,7 @@ _TOGETHER = (
     "e2e/kubernetes",
     "e2e/live/test_smoke_llama_cpp.py",
     "e2e/live/test_suite_bad_provider.py",
+    "e2e/package",
     "e2e/page",
     "e2e/recorder/test_serve_foreign.py",
     "e2e/recordings/test_import_archive.py",
