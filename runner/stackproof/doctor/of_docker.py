@@ -15,6 +15,7 @@ from stackproof.stack import endpoint, engine, interpreter, labels, sweep
 from stackproof.stack.engine_records import EngineFacts
 from stackproof.stack.place import base_of
 
+_PATIENCE = 4.0  # seconds for the first answer: one that hangs is told before the check has to be given up
 _NEARLY = 2 << 30  # bytes; an image of a stack is a few hundred MB
 _BASE = "STACKPROOF_DOCKER_BASE"
 
@@ -53,7 +54,7 @@ def look(place: Place) -> DockerFacts:
         return DockerFacts(where="", error=error.message, hint=error.hint, wanted=wanted, able=able, named=True)
     named = where.source not in ("default", "XDG_RUNTIME_DIR")
     try:
-        with contextlib.closing(engine.connect(place.environ)) as found:
+        with contextlib.closing(engine.connect(place.environ, patience=_PATIENCE)) as found:
             items = sweep.listed(found)
             gone = {item.name for item in items if labels.is_abandoned(item.labels, now=place.now)}
             return DockerFacts(

@@ -32,23 +32,23 @@ class Engine(Images, Carrying, Networks, Containers, Inside, Swarm, Services):
     """A connection to one engine. Safe to use from several threads; `close` gives its sockets back."""
 
 
-def connect(environ: Mapping[str, str], *, without: str | None = None) -> Engine:
+def connect(environ: Mapping[str, str], *, without: str | None = None, patience: float = _CONNECT) -> Engine:
     """The engine that `docker` would use here; NoEngineError says which endpoint was tried and where it came from.
 
-    without: the command that does the same without Docker, for the hint.
+    without: the command that does the same without Docker, for the hint. patience: seconds for its first answer.
     """
     try:
-        return _connected(environ, without)
+        return _connected(environ, without, patience)
     except DockerError as error:
         raise NoEngineError(error.message, hint=error.hint) from error
 
 
-def _connected(environ: Mapping[str, str], without: str | None) -> Engine:
+def _connected(environ: Mapping[str, str], without: str | None, patience: float) -> Engine:
     where = endpoints.choose(environ)
     with told(f"no Docker engine answered at {where}", where, without):
-        _knock(where)
+        _knock(where, patience)
         # The version is asked for first, by a client of its own: the SDK's own negotiation leaves its socket open.
-        with contextlib.closing(client_of(where, dotted(MINIMUM_API), _CONNECT)) as asking:
+        with contextlib.closing(client_of(where, dotted(MINIMUM_API), patience)) as asking:
             said = asking.version(api_version=False)
         if "ApiVersion" not in said:
             raise DockerError(f"what answers at {where} is no Docker engine", hint=hint(START, without))
@@ -68,11 +68,11 @@ def _connected(environ: Mapping[str, str], without: str | None) -> Engine:
     return Engine(client, where, _facts(said, info, api))
 
 
-def _knock(where: Endpoint) -> None:
+def _knock(where: Endpoint, patience: float) -> None:
     """Whether a Unix socket can be used at all; the SDK would leave its own open where it cannot."""
     if where.socket is not None:
         with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(_CONNECT)
+            probe.settimeout(patience)
             probe.connect(str(where.socket))
 
 
