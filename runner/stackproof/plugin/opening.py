@@ -23,12 +23,14 @@ from stackproof.stack.handle import StackHandle
 class Opened:
     """A cell as this process sees it. `open_stack` starts the stack at the first call, `undo` ends what was started.
 
-    `alone`: pytest was called without a run around it. `variables` are what it has to set for its tests then.
+    `plain`: it is a library that tests import, so it has to be open before them. `alone`: pytest was called without a
+    run around it. `variables` are what it has to set for its tests then.
     """
 
     settings: Settings
     cell_dir: Path
     open_stack: Callable[[], StackHandle]
+    plain: bool
     undo: ExitStack
     alone: bool
     variables: Mapping[str, str]
@@ -59,13 +61,11 @@ def within_run(environ: Mapping[str, str]) -> Opened:
             log=cell_dir / "stack.log",
         )
 
-    opener = _once(open_stack)
-    if settings.stack_type == StackMode.LIBRARY.stack_type and _is_plain(find()):
-        opener()
     return Opened(
         settings=settings,
         cell_dir=cell_dir,
-        open_stack=opener,
+        open_stack=_once(open_stack),
+        plain=settings.stack_type == StackMode.LIBRARY.stack_type and _is_plain(find()),
         undo=undo,
         alone=environ.get(ALONE) == settings.run_id,
         variables={},
@@ -146,8 +146,6 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
             )
 
     opener = _once(open_stack)
-    if _is_plain(cell):
-        opener()
     if cell.mode is not StackMode.LIBRARY:
         handle = opener()
         if edge is not None:
@@ -164,6 +162,7 @@ def alone(project: Path, environ: Mapping[str, str], workers: str | None) -> Ope
         settings=Settings.from_json(built.tests[VARIABLE]),
         cell_dir=cell_dir,
         open_stack=opener,
+        plain=_is_plain(cell),
         undo=undo,
         alone=True,
         variables={**built.tests, ALONE: run_id},

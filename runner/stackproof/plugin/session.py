@@ -103,6 +103,8 @@ class PluginSession:
             register(Suspender(self._opened.settings.integration_root, self.outside), "stackproof-suspender")
         if self._journal is not None:
             register(self._journal, "stackproof-journal")
+        if self._opened.plain:
+            self._stack()
 
     @property
     def _secrets(self) -> dict[str, str] | None:

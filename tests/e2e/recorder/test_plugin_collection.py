@@ -73,3 +73,5 @@ def test_a_plain_library_is_imported_from_where_its_description_says(project: Pr
     assert project.pytest("record").has("1 passed")
     assert project.pytest("replay").has("provider calls: 1 replayed")
     assert project.run("replay", stack="library").has("provider calls: 1 replayed", "PASS")
+    (project.root / "tests/test_other.py").write_text(_SEES)
+    assert "2 passed" in without_the_key(project, "tests")
