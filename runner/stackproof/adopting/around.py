@@ -46,6 +46,14 @@ def top_of_git(root: Path) -> Path | None:
     return None
 
 
+def ignores_bytecode(root: Path, top: Path | None) -> bool:
+    """Whether Git is told to leave out `__pycache__`, here or at the root of the repository."""
+    lines = {
+        line.strip().strip("/*") for folder in {root, top or root} for line in text(folder / ".gitignore").splitlines()
+    }
+    return not lines.isdisjoint({"__pycache__", ".py[cod]", ".py[co]", ".pyc", ".py[codz]"})
+
+
 def sessions_of_nox(root: Path) -> frozenset[str]:
     """Names of a noxfile's sessions, read as text."""
     noxfile = text(root / "noxfile.py")

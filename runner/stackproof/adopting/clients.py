@@ -22,10 +22,13 @@ def find(sources: Iterable[Source]) -> tuple[Client, ...]:
     settings = _settings(sources)
     made = [client for source in sources for client in _made(source, settings)]
     told = {client.provider for client in made}
+    used = {(client.path, client.sdk) for client in made}
     for source in sources:
         for name in sorted(source.imports):
             module = module_of(name)
-            if module is not None and sdks.MODULES[module] not in told and not _is_helper(source, module):
+            if module is None or (source.path, module.partition(".")[0]) in used or _is_helper(source, module):
+                continue
+            if sdks.MODULES[module] not in told:
                 made.append(Client(provider=sdks.MODULES[module], sdk=module, path=source.path))
                 told.add(sdks.MODULES[module])
     return tuple(dict.fromkeys(made))

@@ -14,6 +14,8 @@ from stackproof.adopting.wishes import Wishes
 from stackproof.catalog.records import SetupSpec
 
 WORKFLOW = ".github/workflows/stackproof.yml"
+GITIGNORE = ".gitignore"
+IGNORED = ("__pycache__/", ".venv/", "venv/", ".env")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,16 +92,20 @@ def draft(found: Found, wishes: Wishes, setups: Mapping[str, SetupSpec], *, pyth
             what="what has to be proven before a release",
         ),
     ]
+    if not found.ignores and not found.subfolder and found.framework is not Framework.NODE:
+        # Bytecode would be a change that is not committed, and a verdict is about a commit.
+        drafts.append(Draft(path=GITIGNORE, text="\n".join(IGNORED) + "\n", what="what Git leaves out"))
     installs = installing.of(found, wishes, start, http=test.http)
     pieces: list[Piece] = []
     if found.noxfile:
-        pieces.append(_session(found, wishes, installs))
+        if "noxfile.py" not in found.runs_us:
+            pieces.append(_session(found, wishes, installs))
     elif found.framework is not Framework.NODE:
         drafts.append(
             Draft(
                 path="noxfile.py",
                 text=_noxfile("noxfile.py", wishes, installs),
-                what="sessions of nox: integration, verify_release",
+                what="nox -s integration, verify_release",
             )
         )
     for drafted in _ci(found, wishes, installs, python=python):
@@ -184,13 +190,15 @@ def _ci(found: Found, wishes: Wishes, installs: installing.Installs, *, python: 
     }
     match wishes.ci:
         case CiSystem.GITHUB:
-            text, what = render("github.yml", **words), "replays the tests at every change, with a verdict"
+            text, what = render("github.yml", **words), "a verdict at every change"
             if folder:
                 yield Piece(where=f"{WORKFLOW} of the repository, which is above this folder", text=text, what=what)
             else:
                 yield Draft(path=WORKFLOW, text=text, what=what)
         case CiSystem.GITLAB:
-            text, what = render("gitlab.yml", **words), "replays the tests at every change, with a verdict"
+            text, what = render("gitlab.yml", **words), "a verdict at every change"
+            if ".gitlab-ci.yml" in found.runs_us:
+                return
             if folder or CiSystem.GITLAB in found.ci:
                 yield Piece(where=".gitlab-ci.yml", text=text, what=what)
             else:

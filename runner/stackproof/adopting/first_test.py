@@ -38,7 +38,7 @@ def make(found: Found, wishes: Wishes, start: Start) -> FirstTest:
     if found.clients:
         return _of_sdk(found, wishes)
     return FirstTest(
-        file=_file(found, "first_call"),
+        file=_file(found, wishes, "first_call"),
         text=render("test_nothing.py", name=wishes.name),
         asks="nothing yet",
         calls=False,
@@ -77,7 +77,7 @@ def _of_route(found: Found, wishes: Wishes, start: Start) -> FirstTest:
         model = next((client.model for client in found.clients if client.model), None)
         body = {**body, "model": model or "gpt-4o-mini"}
     return FirstTest(
-        file=_file(found, route.function),
+        file=_file(found, wishes, route.function),
         text=render(
             "test_route.py",
             name=wishes.name,
@@ -98,7 +98,7 @@ def _of_route(found: Found, wishes: Wishes, start: Start) -> FirstTest:
 def _of_function(found: Found, wishes: Wishes) -> FirstTest:
     function = found.functions[0]
     return FirstTest(
-        file=_file(found, function.name),
+        file=_file(found, wishes, function.name),
         text=render(
             "test_function.py",
             name=wishes.name,
@@ -133,9 +133,11 @@ def _of_sdk(found: Found, wishes: Wishes) -> FirstTest:
         text = render(
             "test_sdk.py", name=wishes.name, imports=f"import {name.partition('.')[0]}", fixture="", lines=lines
         )
-        return FirstTest(file=_file(found, "first_call"), text=text, asks=call, calls=True, http=False, notes=(note,))
+        return FirstTest(
+            file=_file(found, wishes, "first_call"), text=text, asks=call, calls=True, http=False, notes=(note,)
+        )
     return FirstTest(
-        file=_file(found, "first_call"),
+        file=_file(found, wishes, "first_call"),
         text=render("test_nothing.py", name=wishes.name),
         asks="nothing yet",
         calls=False,
@@ -144,12 +146,13 @@ def _of_sdk(found: Found, wishes: Wishes) -> FirstTest:
     )
 
 
-def _file(found: Found, word: str) -> str:
+def _file(found: Found, wishes: Wishes, word: str) -> str:
     """A name that pytest looks for, and that no other file has: two of one name can stop a collection."""
     stem = re.sub(r"\W+", "_", word).strip("_").lower() or "first_call"
+    taken = {path.rpartition("/")[2] for path in found.taken if not path.startswith(f"{wishes.tests}/")}
     pattern = next((each for each in found.file_pattern if "*" in each and each.endswith(".py")), "test_*.py")
     pattern = "test_*.py" if "test_*.py" in found.file_pattern else pattern
-    for name in (stem, f"{re.sub(r'[^a-z0-9]+', '_', found.name)}_{stem}", f"stackproof_{stem}"):
-        if (file := pattern.replace("*", name)) not in found.taken:
+    for name in (stem, f"{re.sub(r'[^a-z0-9]+', '_', wishes.name.lower())}_{stem}", f"stackproof_{stem}"):
+        if (file := pattern.replace("*", name)) not in taken:
             return file
     return pattern.replace("*", f"stackproof_first_{stem}")

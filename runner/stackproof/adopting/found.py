@@ -121,8 +121,9 @@ class Found:
     name: of the project, as a stack may be called. description: the project's own. python: `requires-python` or its
     like. packages: names that its files ask for, in lower case with `-`. requirements: requirement files. extras: of
     [project.optional-dependencies] and [dependency-groups], by which of the two it is. subfolder: where the project is
-    in its Git repository, empty for its root, None where there is none. tests: folder of its tests. file_pattern: what
-    pytest takes for a file of tests. variables: names that its code reads.
+    in its Git repository, empty for its root, None where there is none. ignores: Git is told to leave out what Python
+    leaves behind. tests: folder of its tests. file_pattern: what pytest takes for a file of tests. taken: paths of all
+    Python files. runs_us: files of nox and CI that run Stackproof already. variables: names that its code reads.
     """
 
     name: str
@@ -143,14 +144,16 @@ class Found:
     test_paths: tuple[str, ...] = ()
     pytest: str | None = None
     file_pattern: tuple[str, ...] = ("test_*.py",)
-    taken: frozenset[str] = frozenset()
+    taken: tuple[str, ...] = ()
     stacks: tuple[str, ...] = ()
     ci: tuple[CiSystem, ...] = ()
     noxfile: bool = False
+    runs_us: frozenset[str] = frozenset()
     nox_sessions: frozenset[str] = frozenset()
     dockerfiles: tuple[str, ...] = ()
     node: NodeProject | None = None
     subfolder: str | None = None
+    ignores: bool = False
     python_files: int = 0
     notes: tuple[str, ...] = ()
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from stackproof.adopting.drafting import Drafted
 
 _SECRET = (".env", ".pem", ".key")
+_NEVER = frozenset(
+    {".git", ".stackproof", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache", ".nox"}
+)
 _GIT_TIMEOUT = 20.0  # seconds
 
 
@@ -51,6 +54,15 @@ def uncommitted(root: Path) -> tuple[str, ...]:
     entries = done.stdout.decode(errors="replace").split("\0")
     paths = [entry[3:].removeprefix(prefix) for entry in entries if len(entry) > 3 and entry[2] == " "]
     return tuple(sorted(paths))
+
+
+def everything(root: Path) -> tuple[str, ...]:
+    """What lies in a project that is in no repository: names, folders with `/` at their end."""
+    try:
+        entries = sorted(root.iterdir())
+    except OSError:
+        return ()
+    return tuple(f"{each.name}/" if each.is_dir() else each.name for each in entries if each.name not in _NEVER)
 
 
 def is_secret(path: str) -> bool:

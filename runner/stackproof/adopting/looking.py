@@ -53,14 +53,16 @@ def look(root: Path) -> Found:
         file_pattern=tuple(
             pattern.split() if isinstance(pattern, str) else map(str, pattern if isinstance(pattern, list) else ())
         ),
-        taken=frozenset(PurePosixPath(path).name for path in walked.paths),
+        taken=walked.paths,
         stacks=tuple(sorted(path.parent.name for path in root.glob("stacks/*/stack.yaml"))),
         ci=around.ci(root, top),
         noxfile=(root / "noxfile.py").is_file(),
+        runs_us=frozenset(_running_us(root, top)),
         nox_sessions=around.sessions_of_nox(root),
         dockerfiles=around.dockerfiles(root),
         node=node,
         subfolder=None if top is None else ("" if top == root else root.relative_to(top).as_posix()),
+        ignores=around.ignores_bytecode(root, top),
         python_files=len(walked.paths),
         notes=(*notes, *_notes(unread, walked)),
     )
@@ -125,6 +127,12 @@ def _notes(unread: list[str], walked: walking.Walked) -> Iterator[str]:
         yield f"{folder}/ may not be looked into"
     if walked.cut:
         yield f"the repository is large: only the first {walking.FILES} Python files were looked at"
+
+
+def _running_us(root: Path, top: Path | None) -> Iterator[str]:
+    for folder, name in ((root, "noxfile.py"), (top or root, ".gitlab-ci.yml")):
+        if re.search(r"\bstackproof\b", around.text(folder / name)):
+            yield name
 
 
 def _name(text: str) -> str:

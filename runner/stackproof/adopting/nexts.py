@@ -75,7 +75,7 @@ def _recording(found: Found, drafted: Drafted, run: str, *, dotenv: bool) -> Ite
 def _committing(drafted: Drafted, here: Here) -> Iterator[Step]:
     commands = [] if here.git else ["git init"]
     if here.left_out:
-        commands.append(f"printf '%s\n' {' '.join(map(shlex.quote, here.left_out))} >> .gitignore")
+        commands.append(f"printf '%s\\n' {' '.join(map(shlex.quote, here.left_out))} >> .gitignore")
     others = [*here.uncommitted, *([".gitignore"] if here.left_out and ".gitignore" not in here.uncommitted else [])]
     if others:
         yield Step(

@@ -27,6 +27,14 @@ def there(root: Path, path: str) -> bool:
     return os.path.lexists(root / path)
 
 
+def says(root: Path, path: str, text: str) -> bool:
+    """Whether a file that is there holds `text`."""
+    try:
+        return (root / path).read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
 def place(root: Path, drafts: Iterable[Draft], *, beside: bool) -> Placed:
     """Write what is not there. beside: what is there gets its draft next to it, as NAME.new, where that is free.
 

@@ -175,7 +175,7 @@ def _body(
     given: list[str] = []
     for argument, default in [*zip(plain, defaults, strict=True), *named]:
         written = "" if argument.annotation is None else ast.unparse(argument.annotation)
-        told = written + ("" if default is None else ast.unparse(default))
+        told = f"{written} " + ("" if default is None else ast.unparse(default))
         if any(re.search(rf"\b{word}\b", told) for word in _CANNOT):
             raise examples.UnknownShape
         if argument.arg in in_path or argument.arg in ("self", "cls") or "Depends(" in told:

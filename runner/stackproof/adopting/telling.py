@@ -47,8 +47,10 @@ def files(drafted: Drafted, kept: Iterable[str], *, would: bool) -> Iterator[str
     """Every file, with what it is for; `+` for new ones, `=` for those that are there."""
     kept = set(kept)
     yield ""
-    yield "Would write" if would else "Written"
-    widest = max(len(draft.path) for draft in drafted.drafts)
+    new = [draft for draft in drafted.drafts if draft.path not in kept]
+    yield ("Would write" if would else "Written") + ("" if new else ": nothing, all of it is there")
+    fitting = [len(draft.path) for draft in new if len(draft.path) + len(draft.what) + 6 <= WIDTH]
+    widest = max(fitting, default=0)
     for draft in drafted.drafts:
         if draft.path not in kept:
             yield _columns("  + ", draft.path, draft.what, widest)

@@ -46,7 +46,7 @@ def walk(root: Path) -> Walked:
             paths += [_join(folder, entry.name) for entry in entries if _is_source(entry)]
             below += _folders(folder, entries)
         level = below
-    return Walked(paths=tuple(paths[:FILES]), cut=cut, shut=tuple(shut))
+    return Walked(paths=tuple(paths[:FILES]), cut=cut or len(paths) > FILES, shut=tuple(shut))
 
 
 def _folders(folder: str, entries: list[os.DirEntry[str]]) -> Iterator[str]:

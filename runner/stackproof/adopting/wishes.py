@@ -33,19 +33,26 @@ def usual(found: Found, requirement: str) -> Wishes:
         app=found.apps[0] if found.apps else None,
         setup=None,
         ci=found.ci[0] if found.ci else CiSystem.NONE,
-        tests=f"tests/integration/{found.name}",
+        tests=_tests(found, found.name),
         requirement=requirement,
     )
 
 
-def with_name(wishes: Wishes, name: str) -> Wishes:
+def _tests(found: Found, name: str) -> str:
+    """Below a root of their own: whatever lies below that is ours to run, in a replay."""
+    usual = f"tests/integration/{name}"
+    others = [path for path in found.test_paths if path.startswith("tests/integration/")]
+    return usual if all(path.startswith(f"{usual}/") for path in others) else f"tests/stackproof/{name}"
+
+
+def with_name(wishes: Wishes, found: Found, name: str) -> Wishes:
     """Another name, and the tests in a folder of that name. UsageError for one that no stack can have."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"--name: {name!r} cannot be a stack's name",
             hint="letters, digits, '.', '_' and '-', at most 40, as in --name support-desk",
         )
-    return replace(wishes, name=name, tests=f"tests/integration/{name}")
+    return replace(wishes, name=name, tests=_tests(found, name))
 
 
 def with_app(wishes: Wishes, found: Found, place: str) -> Wishes:

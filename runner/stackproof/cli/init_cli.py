@@ -14,7 +14,7 @@ from stackproof import catalog, console
 from stackproof.adopting import drafting, here, looking, nexts, placing, telling
 from stackproof.adopting import wishes as wishing
 from stackproof.adopting.drafting import Drafted
-from stackproof.adopting.found import CiSystem, Found
+from stackproof.adopting.found import CiSystem, Found, Framework
 from stackproof.adopting.wishes import Wishes
 from stackproof.catalog.records import SetupSpec
 from stackproof.catalog.setups import load_setups
@@ -43,11 +43,23 @@ class Proposal:
         """Paths of the files that would be written."""
         return tuple(draft.path for draft in self.drafted.drafts if draft.path not in self.kept)
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Paths of those that are there and say something else."""
+        texts = {draft.path: draft.text for draft in self.drafted.drafts}
+        return tuple(path for path in self.kept if not placing.says(self.root, path, texts[path]))
+
     def steps(self) -> tuple[nexts.Step, ...]:
         """What to type next."""
-        changes = here.uncommitted(self.root)
+        git = self.found.subfolder is not None
+        changes = here.uncommitted(self.root) if git else here.everything(self.root)
         ours = {draft.path for draft in self.drafted.drafts}
         others = [path for path in changes if not any(each == path or each.startswith(path) for each in ours)]
+        left_out = [each for each in others if _left_out(self.root, each)]
+        if drafting.GITIGNORE in self.new:
+            left_out = [each for each in left_out if each not in drafting.IGNORED]
+        elif not self.found.ignores and self.found.framework is not Framework.NODE:
+            left_out.append(drafting.IGNORED[0])
         return nexts.steps(
             self.found,
             self.wishes,
@@ -55,9 +67,9 @@ class Proposal:
             nexts.Here(
                 missing=here.missing(self.drafted),
                 dotenv=(self.root / ".env").is_file(),
-                git=self.found.subfolder is not None,
+                git=git,
                 uncommitted=tuple(each for each in others if not _left_out(self.root, each)),
-                left_out=tuple(each for each in others if _left_out(self.root, each)),
+                left_out=tuple(left_out),
             ),
         )
 
@@ -121,9 +133,9 @@ def init(
     else:
         _print(telling.files(proposal.drafted, proposal.kept, would=True))
         _print(telling.contents(proposal.drafted, proposal.new))
-    if proposal.kept and not beside:
-        _print(["", "What would have been in those that are there:"])
-        _print(telling.contents(proposal.drafted, proposal.kept))
+    if proposal.others and not beside:
+        _print(["", "What would have been in those that are there and other:"])
+        _print(telling.contents(proposal.drafted, proposal.others))
     _print(telling.pieces(proposal.drafted))
     _print(telling.steps(proposal.steps()))
     if not (yes or talks):
@@ -144,7 +156,7 @@ def _wishes(
 ) -> Wishes:
     wishes = wishing.usual(found, requirement or here.requirement())
     if name is not None:
-        wishes = wishing.with_name(wishes, name)
+        wishes = wishing.with_name(wishes, found, name)
     if app is not None:
         wishes = wishing.with_app(wishes, found, app)
     if setup is not None and setup not in setups:
@@ -155,7 +167,7 @@ def _wishes(
 def _asked(found: Found, wishes: Wishes, *, name: str | None, app: str | None, ci: str | None) -> Wishes:
     """What only a person can know; whoever gave an option is not asked for it."""
     if name is None:
-        wishes = wishing.with_name(wishes, click.prompt("Name of the stack", default=wishes.name))
+        wishes = wishing.with_name(wishes, found, click.prompt("Name of the stack", default=wishes.name))
     if app is None and len(found.apps) > 1:
         for each in found.apps[:_ASIDE]:
             console.out(f"  {each.place}  {each.framework} ({each.path})")
