@@ -22,7 +22,8 @@ AUTHORITIES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_
 def moved(cell: Cell, values: Mapping[str, str], where: Place) -> dict[str, str]:
     """The providers and proxies of this machine, by their variables, as a container of `where` can call them.
 
-    DockerError where it cannot.
+    Those of other machines are called as they are, and are not in it: what is in it is called past a proxy. DockerError
+    where it cannot.
     """
     named = (provider.variable for provider in cell.setup.providers if provider.variable)
     found = {name: where.outward(url) for name in named if (url := values.get(name))}
@@ -38,7 +39,7 @@ def moved(cell: Cell, values: Mapping[str, str], where: Place) -> dict[str, str]
                     "stack as server:NAME",
                 ) from error
         found[name] = ways[url]
-    return found
+    return {name: url for name, url in found.items() if url != values[name]}
 
 
 def authorities(values: Mapping[str, str], folder: Path) -> dict[str, str]:
