@@ -342,7 +342,7 @@ def _unused(facts: CellFacts) -> Judgement | None:
     return Judgement(
         exit_code=ExitCode.RECORDINGS,
         reason=f"{unused} recordings of tests that passed were not used (--strict)",
-        hint="\n".join(files[:10]) or None,
+        hint="\n".join([*files[:10], "stackproof recordings prune removes what no test asks for any more"]),
     )
 
 

@@ -132,8 +132,8 @@ def _beyond(kind: str, limit: int | None, cells: Iterable[CellFacts]) -> Iterato
         for cell, number in by_cell:
             files = (cell.log.calls or {}).get("unused_files") if kind == "unused" else None
             named = f": {', '.join(_end(str(file)) for file in files[:3])}" if isinstance(files, list) and files else ""
-            words = kind.replace("_", " ")
-            yield failed(f"{number} {words} in {cell.id}{named}", exit_code=ExitCode.RECORDINGS)
+            words, remedy = kind.replace("_", " "), " (stackproof recordings prune)" if kind == "unused" else ""
+            yield failed(f"{number} {words} in {cell.id}{named}{remedy}", exit_code=ExitCode.RECORDINGS)
 
 
 def _end(path: str) -> str:

@@ -23,7 +23,10 @@ from stackproof.verdict.records import State, Verdict
     ("calls", "words"),
     [
         ({"missed": 1}, "1 missed in"),
-        ({"unused": 2, "unused_files": ["base/a.json"]}, f"2 unused in {LIBRARY}: base/a.json"),
+        (
+            {"unused": 2, "unused_files": ["base/a.json"]},
+            f"2 unused in {LIBRARY}: base/a.json (stackproof recordings prune)",
+        ),
         ({"not_promoted": 1}, "1 not promoted in"),
     ],
 )

@@ -162,7 +162,9 @@ def test_a_recording_of_a_fixture_is_unused_where_no_shard_used_it(
     rewritten(project, three[2])
     verdict = weigh(project, three[0], second, three[2], beside)
     assert verdict.state is (State.PASS if used else State.FAIL)
-    assert used or found(verdict, "recordings", State.FAIL) == [f"1 unused in {LIBRARY}: {file}"]
+    assert used or found(verdict, "recordings", State.FAIL) == [
+        f"1 unused in {LIBRARY}: {file} (stackproof recordings prune)"
+    ]
     lacking = weigh(project, second, three[2], beside)
     assert lacking.state is State.NOT_PROVEN
 
