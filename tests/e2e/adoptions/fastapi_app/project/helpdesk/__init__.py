@@ -1,0 +1,1 @@
+"""A help desk that two providers answer for."""
