@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from stackproof import __version__, console
+from stackproof.ci import log
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.doctor import shown
@@ -52,14 +53,18 @@ def doctor(around: Surroundings, only: tuple[str, ...], as_json: bool) -> int:
         print_json(shown.as_json(found, project=where, is_project=place.is_project))
         return found.exit_code
     title = f"stackproof {__version__} · doctor · {where}"
-    console.out(title)
-    console.out("")
-    _show(found, around)
+    # What is told has names of files in it.
+    with log.fenced(around.environ):
+        console.out(title)
+        console.out("")
+        _show(found, around)
     return found.exit_code
 
 
 def _chosen(only: tuple[str, ...], *, in_project: bool) -> tuple[Check, ...]:
     names = [name.strip() for text in only for name in text.split(",") if name.strip()]
+    if only and not names:
+        raise UsageError("--only names no check", hint=f"there are {', '.join(BY_NAME)}")
     for name in names:
         if name not in BY_NAME:
             raise unknown("check", name, BY_NAME, where="--only")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -53,3 +54,9 @@ def missing(name: str, subject: str, says: str, remedy: str) -> Finding:
 def refused(name: str, subject: str, error: StackproofError, remedy: str) -> Finding:
     """What a run would be refused with; remedy: where the error names none."""
     return missing(name, subject, error.message, error.hint or remedy)
+
+
+def some(names: Sequence[str], shown: int = 3) -> str:
+    """The first of many names, and how many more there are."""
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from stackproof.doctor.clients import REALTIME, UNSEEN, Unseen
-from stackproof.doctor.finding import Finding, odd, ok
+from stackproof.doctor.finding import Finding, odd, ok, some
 from stackproof.doctor.place import Place
-
-_SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +72,7 @@ def judge(facts: BypassFacts) -> Iterator[Finding]:
         yield odd(
             "bypass.import",
             client.name,
-            f"is imported in {_some(places)}; what it calls by {client.way} goes past the recorder, "
+            f"is imported in {some(places)}; what it calls by {client.way} goes past the recorder, "
             "and a replay refuses it",
             client.instead,
         )
@@ -82,7 +80,7 @@ def judge(facts: BypassFacts) -> Iterator[Finding]:
         yield odd(
             "bypass.realtime",
             what,
-            f"is opened in {_some(places)}: a WebSocket is not recorded, and refused in a replay",
+            f"is opened in {some(places)}: a WebSocket is not recorded, and refused in a replay",
             "keep it out of the suites' tests: nothing stands in for it in a replay",
         )
     files = f"{facts.read} Python file{'' if facts.read == 1 else 's'}"
@@ -110,8 +108,3 @@ def concerns(name: str, root: str) -> bool:
     if file == "conftest.py":
         return f"{root}/".startswith(f"{folder}/" if folder else "")
     return not {"test", "tests"} & {*folder.split("/")} and not file.startswith("test_") and file != "noxfile.py"
-
-
-def _some(places: tuple[str, ...]) -> str:
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return ", ".join(places[:_SHOWN]) + more

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackproof.doctor.finding import Finding, missing, odd, ok
+from stackproof.doctor.finding import Finding, missing, odd, ok, some
 from stackproof.doctor.place import Place
 from stackproof.errors import StackproofError
 from stackproof.stack import endpoint, engine, interpreter, labels, sweep
@@ -100,11 +100,11 @@ def judge(facts: DockerFacts) -> Iterator[Finding]:
         yield odd(
             "docker.abandoned",
             "the engine",
-            f"has {_some(facts.abandoned)} of runs that were killed",
+            f"has {some(facts.abandoned)} of runs that were killed",
             "the next run with containers removes them, and `stackproof stack down` does now",
         )
     if facts.going:
-        yield ok("docker.running", "runs that go on", f"have {_some(facts.going)} there")
+        yield ok("docker.running", "runs that go on", f"have {some(facts.going)} there")
     if facts.room is not None and facts.room < _NEARLY:
         yield odd(
             "docker.disk",
@@ -159,8 +159,3 @@ def _room(facts: EngineFacts) -> int | None:
         return shutil.disk_usage(folder).free
     except OSError:
         return None
-
-
-def _some(items: tuple[str, ...]) -> str:
-    more = f" and {len(items) - 3} more" if len(items) > 3 else ""
-    return ", ".join(items[:3]) + more

@@ -45,11 +45,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SetupKeys:
-    """What a real call of one setup needs from the caller. chosen: it is the setup of a plain run."""
+    """What a real call of one setup needs from the caller. given: URLs of it that the caller's environment replaces."""
 
     setup: str
     states: Mapping[str, State]
-    chosen: bool = False
+    given: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +72,7 @@ def look(place: Place) -> KeyFacts:
         SetupKeys(
             setup=name,
             states={key: state_of(place.environ.get(key)) for key in needed(known.setups[name])},
-            chosen=name in chosen,
+            given=tuple(urls_of(known.setups[name], place.environ)),
         )
         for name in used
         if name in known.setups
@@ -92,6 +92,10 @@ def judge(facts: KeyFacts) -> Iterator[Finding]:
         names = ", ".join(f"{name}, which is {state.value}" for name, state in setup.states.items() if not state.wrong)
         if names:
             yield ok("keys.setup", f"setup {setup.setup}", f"records with {names}")
+        if setup.given:
+            many = len(setup.given) > 1
+            said = f"{'are' if many else 'is'} set here, and {'win' if many else 'wins'} over setup {setup.setup}"
+            yield ok("keys.url", ", ".join(setup.given), said)
         for name, state in setup.states.items():
             if state.wrong and name not in seen:
                 seen.add(name)
@@ -117,6 +121,13 @@ def needed(setup: SetupSpec) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(name for name in setup.secrets if name not in setup.env), *setup.needs)))
 
 
+def urls_of(setup: SetupSpec, environ: Mapping[str, str]) -> Iterator[str]:
+    """Variables with the address of a provider that the environment has, by name."""
+    for provider in setup.providers:
+        if provider.variable is not None and environ.get(provider.variable):
+            yield provider.variable
+
+
 def state_of(value: str | None) -> State:
     """What may be told of a value."""
     if value is None or value == "":
@@ -140,7 +151,8 @@ def _recorded(place: Place) -> list[str]:
 def _in_files(project: Path, names: set[str]) -> Iterator[tuple[str, str]]:
     for file in _FILES:
         try:
-            text = (project / file).read_text(encoding="utf-8", errors="replace")
+            # Managers of passwords put a pipe there, which asks somebody when it is read.
+            text = (project / file).read_text(encoding="utf-8", errors="replace") if (project / file).is_file() else ""
         except OSError:
             continue
         yield from ((name, file) for name in _ASSIGNMENT.findall(text) if name in names)

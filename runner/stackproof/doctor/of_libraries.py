@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stackproof.doctor.clients import HTTP, SDKS
-from stackproof.doctor.finding import Finding, missing, odd, ok
+from stackproof.doctor.finding import Finding, missing, odd, ok, some
 from stackproof.doctor.place import Place
 from stackproof.recorder.patching import version_of
 from stackproof.recorder.transports import aiohttp_client, httpx_family, urllib3_pool
@@ -16,9 +16,6 @@ LOWEST: Mapping[str, tuple[int, ...]] = {
     "aiohttp": aiohttp_client.LOWEST,
     "urllib3": urllib3_pool.LOWEST,
 }
-
-
-_SHOWN = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +61,5 @@ def judge(facts: LibraryFacts) -> Iterator[Finding]:
             f"`python -m pip uninstall {name}`, then `python -m pip install --force-reinstall urllib3`",
         )
     said = f"calls are recorded through {', '.join(fine)}" if fine else "none that calls are recorded through is here"
-    more = f" and {len(facts.sdks) - _SHOWN} more" if len(facts.sdks) > _SHOWN else ""
-    sdks = f"; clients of providers: {', '.join(facts.sdks[:_SHOWN])}{more}" if facts.sdks else ""
+    sdks = f"; clients of providers: {some(facts.sdks, 6)}" if facts.sdks else ""
     yield ok("libraries.found", "libraries", said + sdks)

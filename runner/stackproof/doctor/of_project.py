@@ -9,6 +9,7 @@ from pathlib import Path
 from stackproof.doctor.finding import Finding, odd, ok, refused
 from stackproof.doctor.place import Place, is_project
 from stackproof.errors import StackproofError
+from stackproof.plaintext import counted
 
 _DEEP = 4  # folders that are looked at above and below
 
@@ -65,7 +66,7 @@ def judge(facts: ProjectFacts) -> Iterator[Finding]:
         yield refused("project.files", "project", facts.error, "correct that file")
     else:
         suites, stacks, setups = facts.counts
-        own = f"{_count(suites, 'suite')}, {_count(stacks, 'stack')} and {_count(setups, 'setup')} of its own"
+        own = f"{counted(suites, 'suite')}, {counted(stacks, 'stack')} and {counted(setups, 'setup')} of its own"
         yield ok("project.plan", "project", f"{own}; a plain run is {', '.join(facts.cells)}, {facts.mode}")
     for name in facts.misplaced:
         yield odd(
@@ -104,7 +105,3 @@ def _misplaced(project: Path) -> Iterator[str]:
         if (project / name).is_file() and not (project / name).with_suffix(".yaml").exists():
             yield name
     yield from (path.relative_to(project).as_posix() for path in sorted(project.glob("stacks/*/stack.yml")))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"

@@ -127,8 +127,8 @@ def host_of(text: str) -> str:
 def _wrong(path: Path, *, folder: bool) -> str | None:
     if folder:
         return None if path.is_dir() else "is no folder"
-    if not path.exists():
-        return "is not there"
+    if not path.is_file():
+        return "is no file" if path.exists() else "is not there"
     try:
         with path.open("rb") as file:
             start = file.read(1 << 20)

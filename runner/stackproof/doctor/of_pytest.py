@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackproof.doctor.finding import Finding, missing, odd, ok
+from stackproof.doctor.finding import Finding, missing, odd, ok, some
 from stackproof.doctor.place import Place
 from stackproof.doctor.pytest_config import PytestConfig, Word
 from stackproof.recorder.patching import version_of
 
 _OLDEST = (8, 3)
-_SHOWN = 6
 _OURS = ("stackproof", "stackproof.pytest_plugin")
 _MARKERS = ("claim", "fault")
 _SELECTING = ("--lf", "--last-failed", "--sw", "--stepwise", "-k", "-m", "--deselect", "--ignore", "--ignore-glob")
@@ -89,8 +88,7 @@ def _itself(facts: PytestFacts) -> Iterator[Finding]:
             f"`python -m pip install 'pytest>={oldest}'`",
         )
     else:
-        more = f" and {len(facts.plugins) - _SHOWN} more" if len(facts.plugins) > _SHOWN else ""
-        others = f"; beside ours it has {', '.join(facts.plugins[:_SHOWN])}{more}" if facts.plugins else ""
+        others = f"; beside ours it has {some(facts.plugins, 6)}" if facts.plugins else ""
         yield ok(
             "pytest.version", f"pytest {facts.version}", f"is configured in {facts.config.file or 'no file'}{others}"
         )

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stackproof.doctor import git_words
-from stackproof.doctor.finding import Finding, missing, odd, ok
+from stackproof.doctor.finding import Finding, missing, odd, ok, some
 from stackproof.doctor.place import Place
 from stackproof.evidence.recordings import open_one
+from stackproof.plaintext import size
+from stackproof.recordings import corpus
 from stackproof.suggest import did_you_mean
 
 _READ = 5000  # files
 _SECONDS = 0.8  # for reading them
 _POINTER = b"version https://git-lfs.github.com/spec/"
-_SHOWN = 3
 _LARGE = 200 << 20  # bytes; a clone takes all of it
 
 
@@ -51,7 +52,7 @@ def look(place: Place) -> RecordingFacts:
     folder = place.chosen.recordings
     root = place.project / folder
     known, planned = place.chosen.known, place.chosen.planned
-    files, size = _count(root)
+    files, total = _count(root)
     replaying = planned is not None and planned.options.inference_mode == "replay"
     # A setup that calls nobody has nothing to record.
     asked = [cell.setup.name for cell in planned.cells if cell.setup.providers] if planned is not None else []
@@ -62,7 +63,7 @@ def look(place: Place) -> RecordingFacts:
         folder=folder,
         there=root.is_dir(),
         files=tuple(files.items()),
-        size=size,
+        size=total,
         read=read,
         damaged=tuple(damaged),
         pointers=tuple(pointers),
@@ -79,12 +80,12 @@ def judge(facts: RecordingFacts) -> Iterator[Finding]:
     """Can a replay find them, here and where somebody else has cloned the project?"""
     if facts.total:
         told = ", ".join(f"{number} of {setup}" for setup, number in facts.files if number)
-        some = (
+        unread = (
             ""
             if facts.read >= facts.total
             else f"; {facts.read} of them were read, `stackproof recordings check` reads all"
         )
-        yield ok("recordings.count", f"{facts.folder}/", f"has {told}; {_size(facts.size)}{some}")
+        yield ok("recordings.count", f"{facts.folder}/", f"has {told}; {size(facts.size)}{unread}")
     elif not facts.lacking:
         yield ok("recordings.count", f"{facts.folder}/", "has none, and a plain run needs none")
     for setup, command in facts.lacking:
@@ -107,7 +108,7 @@ def judge(facts: RecordingFacts) -> Iterator[Finding]:
         yield odd(
             "recordings.size",
             f"{facts.folder}/",
-            f"takes {_size(facts.size)}, which every clone carries",
+            f"takes {size(facts.size)}, which every clone carries",
             "`stackproof recordings stats` tells what takes room, `stackproof recordings prune` removes what is unused",
         )
 
@@ -117,14 +118,14 @@ def _broken(facts: RecordingFacts) -> Iterator[Finding]:
         yield missing(
             "recordings.pointers",
             f"{facts.folder}/",
-            f"has pointers of Git LFS in the place of files: {_some(facts.pointers)}",
+            f"has pointers of Git LFS in the place of files: {some(facts.pointers)}",
             "`git lfs install && git lfs pull`; in a workflow, `lfs: true` of actions/checkout",
         )
     if facts.damaged:
         yield missing(
             "recordings.damaged",
             f"{facts.folder}/",
-            f"has files that cannot be read as recordings: {_some(facts.damaged)}",
+            f"has files that cannot be read as recordings: {some(facts.damaged)}",
             "restore them from version control, or record their tests anew; `stackproof recordings check` names all",
         )
 
@@ -134,7 +135,7 @@ def _kept(facts: RecordingFacts) -> Iterator[Finding]:
         yield odd(
             "recordings.ignored",
             f"{facts.folder}/",
-            f"is ignored by Git, as a whole or in part: {_some(facts.ignored)}; nobody else can replay them",
+            f"is ignored by Git, as a whole or in part: {some(facts.ignored)}; nobody else can replay them",
             f"`git check-ignore -v {facts.ignored[0].rstrip('/')}` names the rule: take it out",
         )
     if facts.changed:
@@ -143,7 +144,7 @@ def _kept(facts: RecordingFacts) -> Iterator[Finding]:
             "recordings.uncommitted",
             f"{facts.folder}/",
             f"has {number} file{'' if number == 1 else 's'} that the last commit has not, or has otherwise: "
-            f"{_some(facts.changed)}",
+            f"{some(facts.changed)}",
             f"`git add {facts.folder}`, and commit: CI replays what is committed",
         )
 
@@ -151,7 +152,7 @@ def _kept(facts: RecordingFacts) -> Iterator[Finding]:
 def _count(root: Path) -> tuple[dict[str, int], int]:
     """Files by folder of a setup, and the bytes of all."""
     numbers: dict[str, int] = {}
-    size = 0
+    total = 0
     try:
         setups = sorted(entry.name for entry in os.scandir(root) if entry.is_dir() and entry.name[0] != ".")
     except OSError:
@@ -162,10 +163,10 @@ def _count(root: Path) -> tuple[dict[str, int], int]:
             for name in names:
                 numbers[setup] += name.endswith(".json") and name[0] != "."
                 try:
-                    size += Path(base, name).lstat().st_size
+                    total += Path(base, name).lstat().st_size
                 except OSError:
                     continue
-    return numbers, size
+    return numbers, total
 
 
 def _read(root: Path) -> tuple[int, list[str], list[str]]:
@@ -173,7 +174,7 @@ def _read(root: Path) -> tuple[int, list[str], list[str]]:
     damaged: list[str] = []
     pointers: list[str] = []
     read = 0
-    for path in sorted(root.glob("[!.]*/**/[!.]*.json")) if root.is_dir() else ():
+    for path in corpus.paths(root) if root.is_dir() else ():
         if read >= _READ or time.monotonic() > until:
             break
         read += 1
@@ -191,12 +192,3 @@ def _is_pointer(path: Path) -> bool:
             return file.read(len(_POINTER)) == _POINTER
     except OSError:
         return False
-
-
-def _size(number: int) -> str:
-    return f"{number / (1 << 20):.1f} MB" if number >= 1 << 20 else f"{number / 1024:.0f} kB"
-
-
-def _some(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stackproof.doctor.finding import Finding, odd, ok
+from stackproof.doctor.finding import Finding, odd, ok, some
 from stackproof.doctor.place import Place
 from stackproof.errors import StackproofError
 from stackproof.verdict import expected, policy
@@ -20,7 +20,6 @@ _WORKFLOWS = (
     "bitbucket-pipelines.yml", ".travis.yml",
 )  # fmt: skip
 _RUNS_US = re.compile(r"\bstackproof\b|\bnox\b", re.IGNORECASE)
-_SHOWN = 3
 _ABSENT = " is missing: "
 _UPDATE = "`stackproof policy update`, after a run that you have looked at"
 
@@ -78,29 +77,24 @@ def judge(facts: ReleaseFacts) -> Iterator[Finding]:
         absent = [line.partition(_ABSENT)[0] for line in facts.complaints if _ABSENT in line]
         if absent:
             many = len(absent) > 1
-            yield odd("release.unexpected", _some(absent), f"{'are' if many else 'is'} missing", _UPDATE)
+            yield odd("release.unexpected", some(absent), f"{'are' if many else 'is'} missing", _UPDATE)
         for line in facts.complaints:
             if _ABSENT not in line:
                 yield odd("release.stale", "policy", f": {line}", "correct it; `stackproof policy check` says it again")
         if facts.gone:
-            said = f"expects tests that are in no file: {_some(facts.gone)}"
+            said = f"expects tests that are in no file: {some(facts.gone)}"
             yield odd("release.expected", f"{expected.FOLDER.as_posix()}/", said, _UPDATE)
         if not facts.complaints and not facts.gone:
             yield ok("release.policy", name, "is in order, with the tests that it expects")
     if facts.running:
         yield ok(
             "release.workflow",
-            ", ".join(facts.running[:_SHOWN]),
+            some(facts.running),
             "runs Stackproof, or nox" if len(facts.running) == 1 else "run Stackproof, or nox",
         )
     else:
-        there = f"{', '.join(facts.workflows[:_SHOWN])} do not" if facts.workflows else "there is no workflow"
+        there = f"{some(facts.workflows)} do not" if facts.workflows else "there is no workflow"
         yield odd("release.workflow", "CI", f"runs no Stackproof: {there}", "`stackproof init` writes a workflow")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def _gone(project: Path) -> Iterator[str]:

@@ -10,6 +10,7 @@ from stackproof import __version__
 from stackproof.doctor.checks import CHECKS
 from stackproof.doctor.examine import Examination, Examined
 from stackproof.doctor.finding import Finding, Level
+from stackproof.plaintext import counted, plain
 
 SCHEMA = 1
 MARKS = {Level.OK: "✓", Level.ODD: "!", Level.MISSING: "✗"}
@@ -33,12 +34,10 @@ def lines(found: Examination, *, width: int) -> Iterator[tuple[Level | None, str
 def summary(found: Examination) -> str:
     """One line: whether anything stands in the way."""
     in_the_way, strange = found.count(Level.MISSING), found.count(Level.ODD)
-    said = (
-        "nothing stands in the way of a replay"
-        if not in_the_way
-        else f"{in_the_way} thing{_s(in_the_way)} stand{'s' if in_the_way == 1 else ''} in the way of a replay"
-    )
-    return f"{said}; {strange} thing{_s(strange)} {'is' if strange == 1 else 'are'} odd" if strange else said
+    said = "nothing stands in the way of a replay"
+    if in_the_way:
+        said = f"{counted(in_the_way, 'thing')} stand{'s' if in_the_way == 1 else ''} in the way of a replay"
+    return f"{said}; {counted(strange, 'thing')} {'is' if strange == 1 else 'are'} odd" if strange else said
 
 
 def as_json(found: Examination, *, project: str, is_project: bool) -> dict[str, Any]:
@@ -74,7 +73,7 @@ def _check(examined: Examined, room: int) -> Iterator[tuple[Level | None, str]]:
         if finding.level is not Level.OK:
             yield from _entry(finding.level, name, _sentence(finding), room)
             for line in (finding.remedy or "").splitlines():
-                first, *more = _wrapped(line, room - 2)
+                first, *more = _wrapped(_line(line), room - 2)
                 yield None, f"{_INDENT}→ {first}"
                 yield from ((None, f"{_INDENT}  {text}") for text in more)
 
@@ -88,8 +87,13 @@ def _entry(level: Level, name: str, text: str, room: int) -> Iterator[tuple[Leve
 def _sentence(finding: Finding) -> str:
     """Subject and predicate, or the subject and what a sign puts behind it; of itself a check says the latter alone."""
     if finding.subject == finding.check:
-        return finding.says
-    return f"{finding.subject}{'' if finding.says[:1] in ',:;' else ' '}{finding.says}"
+        return _line(finding.says)
+    # Names of files and folders are somebody else's words.
+    return _line(f"{finding.subject}{'' if finding.says[:1] in ',:;' else ' '}{finding.says}")
+
+
+def _line(text: str) -> str:
+    return plain(" ".join(text.split()))
 
 
 def _wrapped(text: str, room: int) -> list[str]:
@@ -98,7 +102,3 @@ def _wrapped(text: str, room: int) -> list[str]:
     pieces[1::2] = [piece.replace(" ", "\N{NO-BREAK SPACE}") for piece in pieces[1::2]]
     found = textwrap.wrap("`".join(pieces), room, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in found] or [""]
-
-
-def _s(number: int) -> str:
-    return "" if number == 1 else "s"

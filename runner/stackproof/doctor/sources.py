@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -119,7 +120,9 @@ def _kept(base: Path, folders: Iterable[str]) -> Iterator[str]:
 
 def _text(path: Path) -> str | None:
     try:
-        if path.stat().st_size > _SIZE:
+        facts = path.stat()
+        # A pipe of that name would be waited for.
+        if facts.st_size > _SIZE or not stat.S_ISREG(facts.st_mode):
             return None
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -225,6 +225,7 @@ CASES: list[tuple[Any, Any, set[str]]] = [
     (of_bypass, of_bypass.BypassFacts(whole=False), {"bypass.unread odd"}),
     (of_keys, KEYS, set()),
     (of_keys, replace(KEYS, setups=(of_keys.SetupKeys(setup="ollama", states={}),)), set()),
+    (of_keys, replace(KEYS, setups=(of_keys.SetupKeys(setup="a", states={}, given=("A_URL", "B_URL")),)), set()),
     (of_keys, _keys(of_keys.State.UNSET), set()),
     (of_keys, _keys(of_keys.State.BLANK), {"keys.value odd"}),
     (of_keys, _keys(of_keys.State.PLACEHOLDER), {"keys.value odd"}),

@@ -28,7 +28,11 @@ from stackproof.doctor import (
     of_runs,
     of_sealing,
     of_variables,
+    shown,
+    system,
 )
+from stackproof.doctor.checks import BY_NAME
+from stackproof.doctor.examine import examine
 from stackproof.doctor.finding import Finding, Level
 from stackproof.doctor.place import Place
 from stackproof.run import namespace
@@ -504,3 +508,48 @@ def test_a_cell_without_expected_tests_is_named_and_a_broken_policy_too(make: Ma
 )
 def test_a_workflow_that_runs_us_is_recognised(make: Make, name: str, text: str, runs: bool) -> None:
     assert ("release.workflow" in _ids(of_release, make({name: text}))) is not runs
+
+
+def test_the_address_of_a_provider_that_is_set_is_told_by_name(make: Make) -> None:
+    said = _fine(of_keys, make(environ={"LLM_URL": "http://somebody:pa55word@gateway.example/v1"}))
+    assert "LLM_URL is set here, and wins over setup local" in said
+    assert "gateway" not in said
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(make: Make) -> None:
+    place = make()
+    os.mkfifo(place.project / ".env")
+    os.mkfifo(place.project / "desk.py")
+    assert _ids(of_keys, place) == set()
+    assert _ids(of_bypass, place) == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "release", "words"),
+    [
+        ("Linux", "5.15.153.1-microsoft-standard-WSL2", "WSL 2"),
+        ("Linux", "4.4.0-19041-Microsoft", "WSL 1"),
+        ("Linux", "6.1.0-28-amd64", None),
+        ("Darwin", "24.1.0", "macOS 15.1"),
+    ],
+)
+def test_the_system_is_told_in_words_of_its_people(
+    monkeypatch: pytest.MonkeyPatch, kind: str, release: str, words: str | None
+) -> None:
+    monkeypatch.setattr("platform.system", lambda: kind)
+    monkeypatch.setattr("platform.release", lambda: release)
+    monkeypatch.setattr("platform.mac_ver", lambda: ("15.1", ("", "", ""), "arm64"))
+    found = system.describe()
+    assert found.kernel == release
+    if words is None:
+        assert found.wsl is None
+    else:
+        assert words in found.words
+
+
+def test_names_of_files_cannot_speak_to_a_terminal(make: Make) -> None:
+    place = make({"recordings/\x1b[31mlocal/a.json": "{"})
+    found = examine((BY_NAME["recordings"],), place)
+    text = "\n".join(line for _, line in shown.lines(found, width=80))
+    assert "\x1b" not in text
+    assert "\\x1b[31mlocal" in text
