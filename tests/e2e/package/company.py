@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 USER, PASSWORD = "desk", "pr0xy-s3cret"
 _LONGEST = 30.0
 _PEM = serialization.Encoding.PEM
+Headers = dict[str, str]
 Answer = tuple[int, str, bytes]
 
 
@@ -78,7 +79,7 @@ class Authority:
         )
 
 
-def model(host: str, path: str, body: bytes) -> Answer:
+def model(host: str, path: str, _: Headers, body: bytes) -> Answer:
     """What a provider answers: a completion to whatever is asked, in OpenAI's or Bedrock's form."""
     said = json.loads(body or b"{}")
     if path.endswith("/invoke"):
@@ -95,7 +96,7 @@ class Company:
     """The proxy. asked: what it was asked for, as (`CONNECT` or `POST`, host). answer: who answers behind it."""
 
     authority: Authority
-    answer: Callable[[str, str, bytes], Answer] = model
+    answer: Callable[[str, str, Headers, bytes], Answer] = model
     asked: list[tuple[str, str]] = field(default_factory=list)
     turned_away: int = 0
     _open: list[socket.socket] = field(default_factory=list)
@@ -152,21 +153,21 @@ class Company:
                 self.asked.append((method, host))
                 self._reply(connection, host, line, headers, rest)
 
-    def _known(self, headers: dict[str, str]) -> bool:
+    def _known(self, headers: Headers) -> bool:
         wanted = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         return headers.get("proxy-authorization") == f"Basic {wanted}"
 
-    def _reply(self, to: socket.socket, host: str, line: str, headers: dict[str, str], rest: bytes) -> None:
+    def _reply(self, to: socket.socket, host: str, line: str, headers: Headers, rest: bytes) -> None:
         body, length = rest, int(headers.get("content-length", "0"))
         while len(body) < length:
             body += to.recv(65536)
         path = line.split(" ")[1].partition("?")[0]
-        status, kind, answer = self.answer(host, path, body)
+        status, kind, answer = self.answer(host, path, headers, body)
         head = f"HTTP/1.1 {status} OK\r\nContent-Type: {kind}\r\nContent-Length: {len(answer)}\r\n\r\n"
         to.sendall(head.encode() + answer)
 
 
-def _head(connection: socket.socket) -> tuple[str, dict[str, str], bytes] | None:
+def _head(connection: socket.socket) -> tuple[str, Headers, bytes] | None:
     """First line, headers and what came behind them; None where nothing more comes."""
     data = b""
     while b"\r\n\r\n" not in data:
