@@ -38,10 +38,27 @@ _STATUSES = range(400, 600)
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^`|~\w-]+/[!#$%&'*+.^`|~\w-]+(?:\s*;[ -~]*)?")
 
 
-def parse(text: str, *, where: str, given: Mapping[str, object] | None = None) -> Fault:
-    """One fault. where: who wrote it (`--inject`, a test's id). given: keywords that a mark has beside its text.
+def parse(text: str, *, where: str = "fault", given: Mapping[str, object] | None = None) -> Fault:
+    """One fault, as docs/faults.md has the grammar: `status:429,times=1,retry-after=2`, `cut:3`, `stall:2,5`.
 
-    UsageError is one sentence that begins with `where`, with what was probably meant.
+    ```python
+    import requests
+
+    from stackproof.faults import parse
+    from stackproof.recorder import recorded
+
+    url = "http://localhost:11434/v1"
+    question = {"model": "smollm2:135m", "messages": [{"role": "user", "content": "Hello"}]}
+    limit = parse("status:429,times=1,retry-after=2")
+    with recorded("recordings/ollama", scope="greeting", providers={"ollama": url}, faults=[limit]):
+        answer = requests.post(f"{url}/chat/completions", json=question, timeout=60)
+    print(answer.status_code, answer.headers["retry-after"])
+    ```
+
+    where: who wrote it (`--inject`, a test's id), for the message. given: keywords that a mark has beside its text.
+    Numbers count from 1: events, calls; waits are seconds, 600 at most; bytes are of the body.
+
+    Raises UsageError, one sentence that begins with `where`, with what was probably meant.
     """
     if not isinstance(text, str):
         raise UsageError(f"{where}: {text!r} is no fault: it is written as a text, as 'cut:3'", hint=_hint())

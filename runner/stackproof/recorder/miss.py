@@ -96,8 +96,11 @@ def explain(*, form: Form, scope: Scope, identity: Identity, ordinal: int, store
 
 
 def command_for(command: str, scope: Scope, mode: Mode = Mode.RECORD_IF_MISSING) -> str:
-    """The command that records this scope; `command` is what the run was started with."""
+    """The command that records this scope; `command` is what the run was started with, empty where it is no run."""
     from shlex import quote
+
+    if not command:
+        return f"STACKPROOF_INFERENCE_MODE={mode}, or mode={mode.value!r} in the code"
 
     test = scope.test_id or (scope.name if "::" in scope.name and not scope.name.startswith("fixture:") else None)
     chosen = ""
