@@ -29,7 +29,8 @@ _FOLDED = (
 # Printed while something goes on: how often depends on the machine.
 _GOES_ON = re.compile(
     r"^(?:nox > .*"
-    r"|(?:\[ ?\d+/\d+\] )?\S+ (?P<done>\d+)/(?P<of>\d+|\?)  .*|\S+: (?:no|every) test has a result.*|.*: still running, \d.*"
+    r"|(?:\[ ?\d+/\d+\] )?\S+ (?P<done>\d+)/(?P<of>\d+|\?)  .*"
+    r"|\S+: (?:no|every) test has a result.*|.*: still running, \d.*"
     r"|(?:installing|installed|preparing|fetching) .* (?:once for this machine|in \d+ s).*)$"
 )
 

@@ -26,6 +26,9 @@ from stackproof.verdict import policy
 
 # More of the same.
 _MORE = re.compile(r",\s*…(?=\s*[\]}])")
+_INSTRUCTIONS = frozenset(
+    ["ARG", "FROM", "RUN", "COPY", "ADD", "ENV", "WORKDIR", "USER", "LABEL", "CMD", "ENTRYPOINT", "EXPOSE", "VOLUME"]
+)
 # What every file of the kind must have; a page that shows one key leaves it out.
 _REST = {
     "stack": {"description": "shown", "modes": "[server]", "command": '["{python}", "server.py"]'},
@@ -93,5 +96,10 @@ def parse(language: str, text: str) -> None:
             json.loads(_MORE.sub("", text))
         case "python" | "py":
             ast.parse(text)
+        case "dockerfile":
+            joined = text.replace("\\\n", " ")
+            lines = [line for line in joined.splitlines() if line.strip() and not line.startswith("#")]
+            if strange := [line for line in lines if line.split()[0] not in _INSTRUCTIONS]:
+                raise ValueError(f"no instruction of a Dockerfile: {strange[0]}")
         case _:
             raise ValueError(f"nothing here parses {language!r}; say in tests/e2e/docs/table why it is not run")

@@ -61,7 +61,7 @@ def variables(tools: Path) -> dict[str, str]:
     path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     who = {f"GIT_{one}_{what}": value for one in ("AUTHOR", "COMMITTER") for what, value in _WHO.items()}
     quiet = {"NO_COLOR": "1", "LC_ALL": "C.UTF-8", "PYTEST_ADDOPTS": _QUICK, "PYTHONDONTWRITEBYTECODE": "1"}
-    return {**kept, **who, **quiet, "PATH": path}
+    return {**kept, **who, **quiet, "PATH": path, "DOCS_TESTS": str(Path(__file__).parent)}
 
 
 _WHO = {"NAME": "docs", "EMAIL": "docs@example.invalid"}

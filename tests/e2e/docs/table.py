@@ -1,7 +1,8 @@
 """What is done with each block: `table/*.yaml`, and the defaults where a block is not in there.
 
-A page is `{in: PROJECT, blocks: [ENTRY, …]}`. An entry names its block by `at`, what it begins with or what only it
-has, and says what it is (`file`, `load`), or `why` it is not run. Else commands are run, and other languages parsed.
+A page is `{in: PROJECT, blocks: [ENTRY, …]}`, or `{by: TESTS}` where it has tests of its own. An entry names its block by
+`at`, what it begins with or what only it has, and says what it is (`file`, `load`), or `why` it is not run. Else commands
+are run, and other languages parsed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Way(StrEnum):
     COMPARED = "run, and its output compared"
     RUN = "run, and its exit code held"
     FILE = "a file of a project whose commands are run"
+    ELSEWHERE = "run by tests of the page's own"
     LOADED = "loaded as the file of ours that it is"
     COMMANDS = "its commands read by the command line's own parser"
     PARSED = "parsed"
@@ -43,6 +45,7 @@ class Why(StrEnum):
     SITUATION = "shows what is said when something is wrong, which tests of that provoke"
     FOREIGN = "another tool's syntax"
     DRAWING = "a drawing of names"
+    OWN = "run by tests of the page's own"
 
 
 class Home(StrEnum):
@@ -58,16 +61,17 @@ class Home(StrEnum):
 class Entry:
     """A block and what is done with it.
 
-    file: its place in the project; load: which file of ours it is; why: the reason where it is not run; before: shell
-    that prepares it; after: shell that must hold then; exits: exit codes of its commands, one for all or one each;
-    compare: whether what is printed is held to what is shown; needs: words of what the machine must have; beside: empty
-    files that a loaded one names.
+    file: its place in the project; load: which file of ours it is; why: the reason where it is not run; by: the tests
+    that run it, where those are of the page; before: shell that prepares it; after: shell that must hold then; exits:
+    exit codes of its commands, one for all or one each; compare: whether its output is held to what is shown; needs:
+    words of what the machine must have; beside: empty files that a loaded one names.
     """
 
     block: Block
     file: str = ""
     load: str = ""
     why: Why | None = None
+    by: str = ""
     before: str = ""
     after: str = ""
     exits: tuple[int, ...] = (0,)
@@ -84,14 +88,19 @@ class Entry:
         if self.load:
             return Way.LOADED
         if self.why is not None:
-            if self.why is Why.SITUATION and not self.block.steps():
-                return Way.SAID
-            ours = self.why is not Why.FOREIGN and any(_is_ours(line) for line in commands(self.block))
-            return Way.COMMANDS if ours else Way.EXCUSED
+            return self._not_run(self.why)
         if not self.block.is_terminal:
             return Way.PARSED
         shows = self.compare and any(step.output for step in self.block.steps())
         return Way.COMPARED if shows else Way.RUN
+
+    def _not_run(self, why: Why) -> Way:
+        if why is Why.OWN:
+            return Way.ELSEWHERE
+        if why is Why.SITUATION and not self.block.steps():
+            return Way.SAID
+        ours = why is not Why.FOREIGN and any(_is_ours(line) for line in commands(self.block))
+        return Way.COMMANDS if ours else Way.EXCUSED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,8 +149,11 @@ def _page(name: str, said: Mapping[str, Any], problems: list[str]) -> Page:
     if not (PROJECT / name).is_file():
         return Page(name=name, home=Home.SCRATCH, entries=(), problems=(f"no such page: {name}",))
     blocks = read(name)
+    whole = {"why": "own", "by": said["by"]} if "by" in said else {}
     by_line: dict[int, Mapping[str, Any]] = {}
-    problems += [f"{name}: {key} is no key of a page" for key in said.keys() - {"in", "blocks"}]
+    problems += [f"{name}: {key} is no key of a page" for key in said.keys() - {"in", "by", "blocks"}]
+    if not (PROJECT / said.get("by", ".")).exists():
+        problems.append(f"{name}: there is no {said['by']}")
     for entry in said.get("blocks", ()):
         words = entry["at"]
         begins = [block for block in blocks if block.text.startswith(words)]
@@ -154,9 +166,9 @@ def _page(name: str, said: Mapping[str, Any], problems: list[str]) -> Page:
     problems += [
         f"{block.place} has no command and no entry in the table: begin commands with `$ `, or say why it is not run"
         for block in blocks
-        if block.line not in by_line and block.is_terminal and not block.steps()
+        if not whole and block.line not in by_line and block.is_terminal and not block.steps()
     ]
-    entries = tuple(_entry(block, by_line.get(block.line, {})) for block in blocks)
+    entries = tuple(_entry(block, by_line.get(block.line, whole)) for block in blocks)
     return Page(name=name, home=Home(said.get("in", "repository")), entries=entries, problems=tuple(problems))
 
 
@@ -170,6 +182,7 @@ def _entry(block: Block, said: Mapping[str, Any]) -> Entry:
         file=said.get("file", ""),
         load=said.get("load", ""),
         why=Why[said["why"].upper()] if "why" in said else None,
+        by=said.get("by", ""),
         before=said.get("before", ""),
         after=said.get("after", ""),
         exits=tuple(exits) if isinstance(exits, list) else (exits,),
