@@ -1,8 +1,8 @@
 """What is done with each block: `table/*.yaml`, and the defaults where a block is not in there.
 
-A page is `{in: PROJECT, blocks: [ENTRY, …]}`, or `{by: TESTS}` where it has tests of its own. An entry names its block by
-`at`, what it begins with or what only it has, and says what it is (`file`, `load`), or `why` it is not run. Else commands
-are run, and other languages parsed.
+A page is `{in: PROJECT, blocks: [ENTRY, …]}`, or `{by: TESTS}` where it has tests of its own. An entry names its block
+by `at`, what it begins with or what only it has, and says what it is (`file`, `load`), or `why` it is not run. Else
+commands are run, and other languages parsed.
 """
 
 from __future__ import annotations
