@@ -20,7 +20,7 @@ from stackproof.stack.engine_records import ImageFacts
 Built = StackSpec | BesideSpec | ServiceSpec
 """Whatever has a `docker` section."""
 
-_IGNORED = ("__pycache__", "node_modules", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache")
+_IGNORED = ("__pycache__", ".stackproof", "node_modules", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 _WHEELS = "wheels"
 _WORKER = "-worker"
 
@@ -130,16 +130,22 @@ def _kind(stack: Built) -> str:
     assert_never(stack)
 
 
-def _files(stack: Built, spec: DockerSpec) -> Iterator[Path]:
-    """What the build sees of the stack's folder, in a fixed order."""
-    roots = spec.context or (stack.folder,)
+def _files(stack: Built, spec: DockerSpec) -> Iterator[tuple[Path, str]]:
+    """What the build sees, and how it is called below `stack/`, in a fixed order.
+
+    That is as it is called in the stack's folder. What lies elsewhere, as the code of most projects does, is there
+    under its own name: `../../desk` is `stack/desk`.
+    """
+    roots = [Path(os.path.normpath(root)) for root in spec.context] or [stack.folder]
+    folder = Path(os.path.normpath(stack.folder))
     seen: set[Path] = set()
     for root in roots:
+        below = folder if root.is_relative_to(folder) else root.parent
         found = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
         for path in found:
-            if path not in seen and not any(part in _IGNORED for part in path.parts):
+            if path not in seen and not any(part in _IGNORED for part in path.relative_to(below).parts):
                 seen.add(path)
-                yield path
+                yield path, path.relative_to(below).as_posix()
 
 
 def _requirements(stack: Built, spec: DockerSpec, *, with_tests: bool) -> bytes:
@@ -156,9 +162,8 @@ def _requirements(stack: Built, spec: DockerSpec, *, with_tests: bool) -> bytes:
 def _digest(stack: Built, spec: DockerSpec, base: ImageFacts, asked: bytes) -> str:
     """Sixteen digits of everything that goes into the image: Dockerfile, context, requirements, base."""
     state = hashlib.sha256(base.id.encode() + hashlib.sha256(asked).digest())
-    extra = [] if spec.dockerfile is None else [spec.dockerfile]
-    for path in (*extra, *_files(stack, spec)):
-        name = path.relative_to(stack.folder).as_posix() if path.is_relative_to(stack.folder) else path.name
+    extra = [] if spec.dockerfile is None else [(spec.dockerfile, spec.dockerfile.name)]
+    for path, name in (*extra, *_files(stack, spec)):
         executable = b"x" if os.access(path, os.X_OK) else b"-"
         state.update(name.encode() + b"\0" + executable + hashlib.sha256(path.read_bytes()).digest())
     return state.hexdigest()[:16]
@@ -169,8 +174,8 @@ def _pack(
 ) -> None:
     """The build's context: the stack's files, `Dockerfile`, `requirements.txt`, the wheels, and what was prepared."""
     with tarfile.open(fileobj=context, mode="w") as archive:
-        for path in _files(stack, spec):
-            archive.add(path, arcname=f"stack/{path.relative_to(stack.folder).as_posix()}", filter=_plain)
+        for path, name in _files(stack, spec):
+            archive.add(path, arcname=f"stack/{name}", filter=_plain)
         if spec.dockerfile is not None:
             archive.add(spec.dockerfile, arcname="Dockerfile", filter=_plain)
         if asked:
