@@ -16,6 +16,7 @@ import pytest
 # What has something in common that takes long to make, or counts what is on the machine: one worker runs all of it
 # (`--dist loadgroup`), beside others with other tests.
 _TOGETHER = (
+    "e2e/adoptions/litellm_proxy",
     "e2e/drift/test_changed_provider.py",
     "e2e/drift/test_noise.py",
     "e2e/kubernetes",
