@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
+import shutil
 from pathlib import Path
 
 FILE_NAME = "noxfile.py"
 
 
 def has(project: Path, *sessions: str) -> bool:
-    """Whether the project's noxfile.py speaks of stackproof and has all of these sessions.
+    """Whether the project's noxfile.py speaks of stackproof and has all of these sessions, and nox is there.
 
     Read as text: a noxfile is a program, and looking at it must not run it.
     """
+    if not _is_here():
+        return False
     try:
         text = (project / FILE_NAME).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -20,3 +25,9 @@ def has(project: Path, *sessions: str) -> bool:
     return "stackproof" in text and all(
         re.search(rf"^def {name}\(|\bname=[\"']{name}[\"']", text, re.MULTILINE) for name in sessions
     )
+
+
+def _is_here() -> bool:
+    """Whether whoever started this could type `nox`: a noxfile alone does not bring it."""
+    inside = "NOX_CURRENT_SESSION" in os.environ
+    return inside or importlib.util.find_spec("nox") is not None or shutil.which("nox") is not None

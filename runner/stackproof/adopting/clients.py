@@ -16,17 +16,25 @@ _SETTINGS = ("BaseSettings", "pydantic_settings.BaseSettings", "pydantic.BaseSet
 _MODEL = re.compile(r"([a-z_-]+)[/:](\S+)")
 
 
-def find(sources: Iterable[Source]) -> tuple[Client, ...]:
-    """Every provider once for each way that it is reached; what is made in the code tells more than an import."""
+def find(sources: Iterable[Source], own: frozenset[str]) -> tuple[Client, ...]:
+    """Every provider once for each way that it is reached; what is made in the code tells more than an import.
+
+    own: names of the project's own modules, which may be called as an SDK is: `agents`, `together`.
+    """
     sources = list(sources)
     settings = _settings(sources)
-    made = [client for source in sources for client in _made(source, settings)]
+    made = [client for source in sources for client in _made(source, settings) if client.sdk not in own]
     told = {client.provider for client in made}
     used = {(client.path, client.sdk) for client in made}
     for source in sources:
         for name in sorted(source.imports):
             module = module_of(name)
-            if module is None or (source.path, module.partition(".")[0]) in used or _is_helper(source, module):
+            if (
+                module is None
+                or module.partition(".")[0] in own
+                or (source.path, module.partition(".")[0]) in used
+                or _is_helper(source, module)
+            ):
                 continue
             if sdks.MODULES[module] not in told:
                 made.append(Client(provider=sdks.MODULES[module], sdk=module, path=source.path))

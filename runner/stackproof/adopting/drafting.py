@@ -225,6 +225,13 @@ def _notes(found: Found, wishes: Wishes, start: Start, setup: Choice, test: firs
         if others:
             yield f"other applications here: {others} (--app)"
     yield from test.notes
+    for path, names in sorted(found.keyed_tests.items()):
+        keys = sorted(names.intersection(setup.secrets))
+        if keys and not path.startswith(f"{wishes.tests}/"):
+            yield (
+                f"{path} asks for {' and '.join(keys)}: add it to `roots` in tests/suites.yaml, with `root: "
+                f"{found.tests or 'tests'}`, and it is recorded and replayed too"
+            )
     if start.readiness is not None and start.readiness.status == 404:
         yield "no health route was found: the server counts as up once it answers 404 to a path that nobody has"
     yield from found.notes

@@ -123,7 +123,8 @@ class Found:
     [project.optional-dependencies] and [dependency-groups], by which of the two it is. subfolder: where the project is
     in its Git repository, empty for its root, None where there is none. ignores: Git is told to leave out what Python
     leaves behind. tests: folder of its tests. file_pattern: what pytest takes for a file of tests. taken: paths of all
-    Python files. runs_us: files of nox and CI that run Stackproof already. variables: names that its code reads.
+    Python files. keyed_tests: files of tests, with the variables that they name in capitals. runs_us: files of nox and
+    CI that run Stackproof already. variables: names that its code reads.
     """
 
     name: str
@@ -142,6 +143,7 @@ class Found:
     extras: Mapping[str, str] = field(default_factory=dict)
     tests: str | None = None
     test_paths: tuple[str, ...] = ()
+    keyed_tests: Mapping[str, frozenset[str]] = field(default_factory=dict)
     pytest: str | None = None
     file_pattern: tuple[str, ...] = ("test_*.py",)
     taken: tuple[str, ...] = ()

@@ -9,6 +9,8 @@ from importlib import metadata
 from pathlib import Path
 
 from stackproof.adopting.drafting import Drafted
+from stackproof.adopting.found import Found, Framework
+from stackproof.adopting.installing import distribution
 
 _SECRET = (".env", ".pem", ".key")
 _NEVER = frozenset(
@@ -17,16 +19,21 @@ _NEVER = frozenset(
 _GIT_TIMEOUT = 20.0  # seconds
 
 
-def missing(drafted: Drafted) -> tuple[str, ...]:
+def missing(found: Found, drafted: Drafted) -> tuple[str, ...]:
     """Packages without which neither server nor test starts, and that this Python does not have."""
-    needs = [*drafted.start.needs, *(["httpx2"] if drafted.test.http else [])]
-    return tuple(dict.fromkeys(name for name in needs if not _has(name)))
+    if found.framework is Framework.NODE:
+        return () if _has("httpx2") else ("httpx2",)
+    sdks = [client.sdk for client in found.clients]
+    needs = [*drafted.start.needs, *sdks, *(["httpx2"] if drafted.test.http else [])]
+    return tuple(dict.fromkeys(distribution(name) for name in needs if not _has(name)))
 
 
 def _has(module: str) -> bool:
     try:
-        return importlib.util.find_spec(module.partition(".")[0]) is not None
-    except (ImportError, ValueError):
+        return (
+            importlib.util.find_spec(module if module.startswith("google.") else module.partition(".")[0]) is not None
+        )
+    except (ImportError, ValueError):  # what it lies in is not there either
         return False
 
 

@@ -51,7 +51,7 @@ def of(found: Found, wishes: Wishes, start: Start, *, http: bool) -> Installs:
             lines = [*shown, *([f"{pip} {extra}"] if wanted else [])]
             runner = ""
         case Manager.UV:
-            lines = [f"{pip} uv", "uv sync --locked"]
+            lines = [f"{pip} uv", "uv sync"]
             runner = " ".join(["uv run", *(f"--with {shlex.quote(each)}" for each in wanted), ""])
         case Manager.POETRY:
             lines = [f"{pip} poetry", "poetry install", *([f"poetry run pip install {extra}"] if wanted else [])]
@@ -69,22 +69,59 @@ def of(found: Found, wishes: Wishes, start: Start, *, http: bool) -> Installs:
 
 def _pip_words(found: Found, start: Start) -> list[list[str]]:
     """What pip is given for the project itself, a line each."""
-    lines = [["-r", name] for name in found.requirements if _wanted(name)]
+    named = sorted(filter(_wanted, found.requirements), key=lambda name: (len(name), name))
+    lines = [["-r", name] for name in named]
     if found.installable:
         extra = next((name for name in _TESTING if found.extras.get(name) == "extra"), None)
         lines.append(["-e", f".[{extra}]" if extra else "."])
     if not lines and found.framework is not Framework.NODE:
         names = [
             *start.needs,
-            *(_DISTRIBUTIONS.get(client.sdk, client.sdk.replace("_", "-")) for client in found.clients),
+            *(distribution(client.sdk) for client in found.clients),
         ]
         lines = [list(dict.fromkeys(names))] if names else []
     return lines
 
 
+def distribution(module: str) -> str:
+    """What pip calls the package that brings a module."""
+    return _DISTRIBUTIONS.get(module, module.replace("_", "-"))
+
+
 def _wanted(name: str) -> bool:
     stem = name.rpartition("/")[2].removesuffix(".txt").removeprefix("requirements").strip("-_.")
     return stem in ("", "base", "prod", "main", *_TESTING)
+
+
+_ADD = {
+    Manager.UV: "uv add --dev",
+    Manager.POETRY: "poetry add --group dev",
+    Manager.PDM: "pdm add --dev",
+}
+RUNNERS = {Manager.PIP: "", Manager.UV: "uv run ", Manager.POETRY: "poetry run ", Manager.PDM: "pdm run "}
+
+
+def at_home(found: Found, wishes: Wishes, start: Start, missing: tuple[str, ...]) -> tuple[str, ...]:
+    """Commands that bring Stackproof, and what it needs there, into the environment of the software itself.
+
+    missing: modules that the Python of this command lacks; () where it is that environment already.
+    """
+    if found.manager is not Manager.PIP:
+        wanted = [each for each in (wishes.requirement, *missing) if _name(each) not in found.packages]
+        return (f"{_ADD[found.manager]} {' '.join(map(shlex.quote, wanted))}",) if wanted else ()
+    if not missing:
+        return ()
+    lines = _pip_words(found, start)
+    if set(missing) <= {"httpx2", "uvicorn"}:
+        told, wanted = [], list(missing)
+    else:  # this is another environment
+        brought = {*found.packages, *(word for line in lines for word in line)}
+        told, wanted = lines, [wishes.requirement, *(each for each in missing if each not in brought)]
+    return tuple(f"python -m pip install {' '.join(map(shlex.quote, line))}" for line in [*told, wanted])
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[\s@<>=!~\[;]", requirement, maxsplit=1)[0].lower()
 
 
 def python_for(wanted: str | None, usual: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -26,7 +27,7 @@ def look(root: Path) -> Found:
     asked = asking.asking(own)
     top = around.top_of_git(root)
     node = around.node(root)
-    called = clients.find(own)
+    called = clients.find(own, _own_modules(walked.paths))
     if not own and node is not None:
         framework = Framework.NODE
     else:
@@ -49,6 +50,7 @@ def look(root: Path) -> Found:
         extras=python.extras,
         tests=_tests(root, tests),
         test_paths=tuple(source.path for source in tests if PurePosixPath(source.path).name != "conftest.py"),
+        keyed_tests={source.path: names for source in tests if (names := _capitals(source))},
         pytest=python.pytest,
         file_pattern=tuple(
             pattern.split() if isinstance(pattern, str) else map(str, pattern if isinstance(pattern, list) else ())
@@ -127,6 +129,24 @@ def _notes(unread: list[str], walked: walking.Walked) -> Iterator[str]:
         yield f"{folder}/ may not be looked into"
     if walked.cut:
         yield f"the repository is large: only the first {walking.FILES} Python files were looked at"
+
+
+def _capitals(source: Source) -> frozenset[str]:
+    """Texts in it that look like the name of a variable: `skipif("OPENAI_API_KEY" not in os.environ)`."""
+    texts = {
+        node.value for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return frozenset(text for text in texts if re.fullmatch(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+", text))
+
+
+def _own_modules(paths: Iterable[str]) -> frozenset[str]:
+    """First words of imports that mean the project itself."""
+    tops = set()
+    for path in paths:
+        parts = PurePosixPath(path).parts
+        parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
+        tops.add(parts[0].removesuffix(".py"))
+    return frozenset(tops)
 
 
 def _running_us(root: Path, top: Path | None) -> Iterator[str]:

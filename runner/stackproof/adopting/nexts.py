@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stackproof.adopting import installing
 from stackproof.adopting.drafting import Drafted
 from stackproof.adopting.found import Found, Framework
 from stackproof.adopting.wishes import Wishes
@@ -43,18 +44,15 @@ def steps(found: Found, wishes: Wishes, drafted: Drafted, here: Here) -> tuple[S
 
 
 def _steps(found: Found, wishes: Wishes, drafted: Drafted, here: Here) -> Iterator[Step]:
-    run = _run(found, wishes, drafted)
-    if here.missing:
-        yield Step(
-            says="Install what is not there, where stackproof itself is installed",
-            commands=(f"python -m pip install {' '.join(here.missing)}",),
-        )
+    run, runner = _run(found, wishes, drafted), installing.RUNNERS[found.manager]
+    if commands := installing.at_home(found, wishes, drafted.start, here.missing):
+        yield Step(says="Install what is not there, in the environment of your software", commands=commands)
     if found.framework is Framework.NODE:
         yield Step(says="Install the packages of the server", commands=("npm ci",))
     yield from _recording(found, drafted, run, dotenv=here.dotenv)
     yield Step(says="Replay: no key, no network, every time the same", commands=(run,))
-    yield Step(says="Say that these are the tests to expect", commands=("stackproof policy update",))
-    yield from _committing(drafted, here)
+    yield Step(says="Say that these are the tests to expect", commands=(f"{runner}stackproof policy update",))
+    yield from _committing(drafted, here, runner)
 
 
 def _recording(found: Found, drafted: Drafted, run: str, *, dotenv: bool) -> Iterator[Step]:
@@ -72,7 +70,7 @@ def _recording(found: Found, drafted: Drafted, run: str, *, dotenv: bool) -> Ite
         )
 
 
-def _committing(drafted: Drafted, here: Here) -> Iterator[Step]:
+def _committing(drafted: Drafted, here: Here, runner: str) -> Iterator[Step]:
     commands = [] if here.git else ["git init"]
     if here.left_out:
         commands.append(f"printf '%s\\n' {' '.join(map(shlex.quote, here.left_out))} >> .gitignore")
@@ -86,7 +84,7 @@ def _committing(drafted: Drafted, here: Here) -> Iterator[Step]:
     commands += [
         f"git add {' '.join(map(shlex.quote, _paths(drafted)))}",
         "git commit -m 'Test with Stackproof'",
-        "stackproof verify-release",
+        f"{runner}stackproof verify-release",
     ]
     yield Step(says="Keep it all, then ask whether it may go out", commands=tuple(commands))
 
@@ -102,7 +100,7 @@ def local(found: Found) -> bool:
 
 def _run(found: Found, wishes: Wishes, drafted: Drafted) -> str:
     """With suite and stack only where the project has several."""
-    words = ["stackproof", "run"]
+    words = [f"{installing.RUNNERS[found.manager]}stackproof", "run"]
     if [each for each in found.stacks if each != wishes.name]:
         words += ["--suite", wishes.name, "--stack-config", drafted.cell]
     return " ".join(words)

@@ -65,7 +65,7 @@ class Proposal:
             self.wishes,
             self.drafted,
             nexts.Here(
-                missing=here.missing(self.drafted),
+                missing=here.missing(self.found, self.drafted),
                 dotenv=(self.root / ".env").is_file(),
                 git=git,
                 uncommitted=tuple(each for each in others if not _left_out(self.root, each)),

@@ -248,6 +248,12 @@ def test_what_cannot_be_is_said_and_nothing_is_written(
     assert files(root) == before
 
 
+def test_tests_that_ask_for_a_key_are_named(repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+    asks = "import os, pytest\npytestmark = pytest.mark.skipif('OPENAI_API_KEY' not in os.environ, reason='no key')\n"
+    assert init(repository({"guide/__init__.py": LIBRARY, "tests/test_agent.py": asks}), "--dry-run") == ExitCode.PASS
+    assert "tests/test_agent.py asks for OPENAI_API_KEY: add it to `roots`" in capsys.readouterr().out
+
+
 def test_options_are_taken_in_the_place_of_what_was_found(repository: Repository) -> None:
     root = repository({"main.py": MAIN, "other.py": "from fastapi import FastAPI\ndef make(): return FastAPI()\n"})
     words = [

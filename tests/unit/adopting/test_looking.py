@@ -199,6 +199,13 @@ def test_providers_are_found_with_what_they_are_told_by(
     assert [(client.provider, client.url, client.key, client.literal) for client in found.clients] == wanted
 
 
+def test_a_package_of_the_project_is_no_sdk_of_the_same_name(repository: Repository) -> None:
+    found = look(
+        repository({"agents/base.py": "x = 1\n", "main.py": "from agents.base import x\nfrom agents import Agent\n"})
+    )
+    assert found.clients == ()
+
+
 MANAGERS: list[tuple[dict[str, str], Manager]] = [
     ({"requirements.txt": "openai\n"}, Manager.PIP),
     ({"pyproject.toml": "[project]\nname = 'x'\nversion = '1'\n"}, Manager.PIP),

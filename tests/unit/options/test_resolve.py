@@ -187,3 +187,9 @@ def test_program_is_nox_where_a_session_of_it_runs_us(
     if noxfile is not None:
         (tmp_path / "noxfile.py").write_bytes(noxfile.encode() if isinstance(noxfile, str) else noxfile)
     assert resolve({}, {}, tmp_path).program == program
+
+
+def test_where_nox_is_not_there_nobody_is_told_to_use_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "noxfile.py").write_text("def integration(session): ...  # stackproof\n")
+    monkeypatch.setattr("stackproof.nox_sessions._is_here", lambda: False)
+    assert resolve({}, {}, tmp_path).program == "stackproof run"
