@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from enum import IntEnum
 
 
@@ -24,6 +25,9 @@ class ExitCode(IntEnum):
     INTERNAL = 70
     SIGINT = 130
     SIGTERM = 143
+
+
+_POSIX = frozenset({"fcntl", "grp", "pwd", "resource", "termios"})
 
 
 class StackproofError(Exception):
@@ -94,4 +98,14 @@ def refused_by_system(error: OSError) -> StackproofError | None:
         f"{error.filename or 'a file of this run'} {what}: {error.strerror}",
         hint="a run writes below .stackproof/ in the project, and a provider service below ~/.cache/stackproof: "
         "make room there, or make it writable",
+    )
+
+
+def lacking_posix(error: ImportError) -> UsageError | None:
+    """What a person is told on a system that has not what every run needs (Windows); None for any other import."""
+    if error.name not in _POSIX:
+        return None
+    return UsageError(
+        f"Stackproof runs on Linux and macOS; this Python is one of {sys.platform}, which has no module {error.name!r}",
+        hint="on Windows use WSL 2: `wsl --install`, and install Stackproof in there, with the project on its own disk",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Generator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,8 +58,7 @@ def _offer(config: pytest.Config) -> bool:
     """Whether there may be tests of ours; then the fixtures are there."""
     if not _in_run() and not (config.rootpath / _SUITES).is_file():
         return False
-    from stackproof import fixtures
-
+    fixtures = _or_end(lambda: import_module("stackproof.fixtures"))
     if not config.pluginmanager.is_registered(fixtures):
         config.pluginmanager.register(fixtures, "stackproof-fixtures")
     return True
@@ -202,12 +202,16 @@ def _in_this_process(config: pytest.Config) -> bool:
 
 def _or_end(make: Callable[[], T]) -> T:
     """What `make` gives; an expected error of it is said, and ends pytest with its code."""
-    from stackproof.errors import StackproofError, refused_by_system
+    from stackproof.errors import StackproofError, lacking_posix, refused_by_system
 
     try:
         return make()
-    except (StackproofError, OSError) as error:
-        told = refused_by_system(error) if isinstance(error, OSError) else error
+    except (StackproofError, OSError, ImportError) as error:
+        told = error if isinstance(error, StackproofError) else None
+        if isinstance(error, OSError):
+            told = refused_by_system(error)
+        elif isinstance(error, ImportError):
+            told = lacking_posix(error)
         if told is None:
             raise
         hint = f"\n  {told.hint}" if told.hint else ""

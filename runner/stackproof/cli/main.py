@@ -20,7 +20,7 @@ from stackproof import console
 from stackproof.ci import guard
 from stackproof.cli import completing, examples, version
 from stackproof.cli.cli_words import CommandGroup, RunCommand, given, json_option, run_parameters, usage_error
-from stackproof.errors import ExitCode, StackproofError, UsageError, refused_by_system
+from stackproof.errors import ExitCode, StackproofError, UsageError, lacking_posix, refused_by_system
 from stackproof.option_values import truthy
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
             pass
         case OSError() if not debug and (told := refused_by_system(error)):
             error = told
+        case ImportError() if lacks := lacking_posix(error):
+            error = lacks
         case _:
             return console.show_unexpected(error, project=project, debug=debug)
     console.show_error(error)

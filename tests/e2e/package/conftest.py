@@ -20,13 +20,16 @@ LIMIT = 300.0
 # What a project of somebody else's must not hear of the machine that these tests run on.
 _OURS = ("STACKPROOF_", "PYTEST_", "VIRTUAL_ENV", "PYTHONPATH", "PIP_", "UV_", "COVERAGE_")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+# Plugins of this environment that no test here is about, and that take longer to load than the tests run.
+_UNUSED = ("anyio", "asyncio", "hypothesispytest", "langsmith_plugin", "recording", "rerunfailures", "xdist")
 AUTHORITIES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
 def plain(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment without what is meant for this very run, and without proxies."""
-    return {
-        name: value for name, value in environ.items() if not name.startswith(_OURS) and name.lower() not in _PROXIES
+    kept = {name: value for name, value in environ.items() if not name.startswith(_OURS)}
+    return {name: value for name, value in kept.items() if name.lower() not in _PROXIES} | {
+        "PYTEST_ADDOPTS": " ".join(f"-pno:{name}" for name in _UNUSED)
     }
 
 
@@ -201,5 +204,5 @@ def foreign(recorded: Path, tmp_path: Path) -> Shop:
     root = tmp_path / "somewhere else" / "shop"
     shutil.copytree(recorded, root)
     environ = plain(os.environ)
-    keep = ("PATH", "HOME", "LANG", "TMPDIR", *AUTHORITIES)
+    keep = ("PATH", "HOME", "LANG", "TMPDIR", "PYTEST_ADDOPTS", *AUTHORITIES)
     return Shop(root=root, environ={name: environ[name] for name in keep if name in environ})
