@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -64,6 +65,7 @@ def imported(path: Path) -> Iterator[str]:
         yield from (name.split(".")[1] for name in names if name.startswith("stackproof."))
 
 
+@cache
 def arrows() -> dict[tuple[str, str], list[str]]:
     """(from, to) -> the modules that import so, where both are different rooms."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
