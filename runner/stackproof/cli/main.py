@@ -48,7 +48,13 @@ def entry() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character shows a question mark instead of ending the run.
         getattr(stream, "reconfigure", lambda **_: None)(errors="replace")
-    sys.exit(main(sys.argv[1:], environ=os.environ, project=Path.cwd()))
+    try:
+        project = Path.cwd()
+    except FileNotFoundError:
+        hint = "cd into a folder that is there, or once more into the one that was made anew"
+        console.show_error(UsageError("the working folder was removed", hint=hint))
+        sys.exit(ExitCode.USAGE)
+    sys.exit(main(sys.argv[1:], environ=os.environ, project=project))
 
 
 def main(argv: Sequence[str], *, environ: Mapping[str, str], project: Path) -> int:

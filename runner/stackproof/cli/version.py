@@ -8,20 +8,23 @@ from __future__ import annotations
 import platform
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 import stackproof
 from stackproof import __version__, console
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 _LABEL = 11
 _WIDTH = 80
 _TOGETHER = "\N{NO-BREAK SPACE}"  # a name stays on the line of its version
 
 
-def option(command: click.Group) -> click.Group:
+def option(command: Command) -> Command:
     """`--version` for the whole command."""
     return click.option(
         "--version",

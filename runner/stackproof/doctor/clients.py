@@ -148,8 +148,8 @@ UNSEEN = (
 )
 
 REALTIME = (
-    (r"\.realtime\.connect\(", "OpenAI's realtime"),
-    (r"\.aio\.live\.connect\(", "Gemini's live"),
-    (r"\.ws_connect\(", "aiohttp's ws_connect"),
+    (".realtime.connect(", "OpenAI's realtime"),
+    (".aio.live.connect(", "Gemini's live"),
+    (".ws_connect(", "aiohttp's ws_connect"),
 )
 """Calls that open a WebSocket through a client whose other calls are recorded."""

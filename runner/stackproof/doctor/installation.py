@@ -36,7 +36,7 @@ class Environment(StrEnum):
     UV_TOOL = "environment of uv tool"
     UVX = "environment of uvx, which is removed some day"
     CONDA = "conda environment"
-    SYSTEM = "system itself"
+    SYSTEM = "system's own environment"
 
     @property
     def of_a_tool(self) -> bool:

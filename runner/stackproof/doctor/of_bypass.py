@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from stackproof.doctor.clients import REALTIME, UNSEEN, Unseen
 from stackproof.doctor.finding import Finding, odd, ok, some
 from stackproof.doctor.place import Place
+from stackproof.doctor.sources import Source
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,11 +46,7 @@ def look(place: Place) -> BypassFacts:
         if found:
             imported.append((client, tuple(dict.fromkeys(f"{file}:{line}" for file, line in found))))
     names = {client.name for client, _ in imported}
-    realtime = [
-        (what, called)
-        for pattern, what in REALTIME
-        if (called := tuple(f"{file.name}:{line}" for file in files if (line := file.line_of(re.compile(pattern)))))
-    ]
+    realtime = [(what, called) for call, what in REALTIME if (called := tuple(_called(call, files)))]
     installed = [
         name
         for client in UNSEEN
@@ -98,6 +95,14 @@ def judge(facts: BypassFacts) -> Iterator[Finding]:
             "bypass",
             f"{files} that may be part of a run import no client that the recorder cannot see{also}",
         )
+
+
+def _called(call: str, files: Iterable[Source]) -> Iterator[str]:
+    """Where a method is called on something, and not only named in a text."""
+    pattern = re.compile(r"(?<=[\w)\]])" + re.escape(call))
+    for file in files:
+        if call in file.text and (line := file.line_of(pattern)) is not None:
+            yield f"{file.name}:{line}"
 
 
 def concerns(name: str, root: str) -> bool:

@@ -49,7 +49,6 @@ def look(place: Place) -> VariableFacts:
 
 def judge(facts: VariableFacts) -> Iterator[Finding]:
     """Would a plain run do something else than the files say?"""
-    where = "the shell's own start-up file sets it, or `export` did"
     if facts.within:
         yield odd(
             "variables.within-a-run",
@@ -66,7 +65,7 @@ def judge(facts: VariableFacts) -> Iterator[Finding]:
             f"`unset {_MODE}`, and name the mode where it is meant: --inference-mode",
         )
     for name in facts.python:
-        yield odd("variables.python", name, f"is set: {_PYTHON[name]}", f"`unset {name}`, if {where}")
+        yield odd("variables.python", name, f"is set: {_PYTHON[name]}", f"`unset {name}`, unless it is meant")
     others = [name for name in facts.options if name != _MODE]
     said = f"set options of a run: {', '.join(others)}" if others else "set no option of a run"
     yield ok("variables.options", "variables of Stackproof", said)

@@ -34,7 +34,8 @@ def lines(found: Examination, *, width: int) -> Iterator[tuple[Level | None, str
 def summary(found: Examination) -> str:
     """One line: whether anything stands in the way."""
     in_the_way, strange = found.count(Level.MISSING), found.count(Level.ODD)
-    said = "nothing stands in the way of a replay"
+    here = any(finding.id == "project.none" for finding in found.findings)
+    said = "nothing is missing on this machine" if here else "nothing stands in the way of a replay"
     if in_the_way:
         said = f"{counted(in_the_way, 'thing')} stand{'s' if in_the_way == 1 else ''} in the way of a replay"
     return f"{said}; {counted(strange, 'thing')} {'is' if strange == 1 else 'are'} odd" if strange else said

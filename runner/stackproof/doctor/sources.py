@@ -24,11 +24,15 @@ _IMPORT = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """One file: its path below the project, its text, and the modules that lines of it import, with those lines."""
+    """One file: its path below the project, its text, and the modules that lines of it import, with those lines.
+
+    packages: the first words of these modules.
+    """
 
     name: str
     text: str = field(repr=False)
     imports: tuple[tuple[str, int], ...] = ()
+    packages: frozenset[str] = frozenset()
 
     def line_of(self, pattern: re.Pattern[str]) -> int | None:
         """The first line, from 1, that a pattern is found in; None where there is none."""
@@ -37,6 +41,8 @@ class Source:
 
     def imports_of(self, *modules: str) -> Iterator[tuple[str, int]]:
         """Which of these modules, or of what is in them, it imports, and on which line."""
+        if self.packages.isdisjoint(module.partition(".")[0] for module in modules):
+            return
         found = [item for item in self.imports if any(f"{item[0]}.".startswith(f"{module}.") for module in modules)]
         if found:
             # Prose in a docstring may read like an import.
@@ -83,7 +89,10 @@ def read(project: Path, *, seconds: float = _SECONDS, limit: int = _LIMIT) -> So
         if len(files) >= limit or time.monotonic() > until:
             return Sources(files=tuple(files), whole=False)
         if (text := _text(path)) is not None:
-            files.append(Source(name=path.relative_to(project).as_posix(), text=text, imports=tuple(_imports(text))))
+            imports = tuple(_imports(text))
+            packages = frozenset(module.partition(".")[0] for module, _ in imports)
+            name = path.relative_to(project).as_posix()
+            files.append(Source(name=name, text=text, imports=imports, packages=packages))
     return Sources(files=tuple(files))
 
 

@@ -296,6 +296,16 @@ def test_outside_of_a_project_machine_and_installation_are_looked_at(desk: Desk)
     assert "--only keys: there is no project here that could be looked at" in refused.error
 
 
+def test_a_working_folder_that_was_removed_is_said(desk: Desk, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    script = f"mkdir {gone}; cd {gone}; rmdir {gone}; exec '{sys.executable}' -m stackproof doctor"
+    done = subprocess.run(
+        ["sh", "-c", script], env=desk.environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("✗ the working folder was removed\n  cd into a folder that is there")
+
+
 def test_a_check_that_is_misspelt_is_a_usage_error(desk: Desk) -> None:
     said = desk.call("doctor", "--only", "dokcer")
     assert said.code == 2
