@@ -3,11 +3,31 @@
 No SDK is imported before a test asks for its client. Sync clients live as long as the session, so that wider fixtures
 can use them too; async ones as long as a test, which closes them itself:
 
-    def test_something(async_openai_client, text_model):
-        async def ask():
-            async with async_openai_client as client:
-                ...
-        asyncio.run(ask())
+```python
+import asyncio
+
+import httpx2
+from openai import AsyncOpenAI
+
+from stackproof.fixtures import StackHandle
+
+
+def test_the_stack_is_well(stack: StackHandle, http_client: httpx2.Client) -> None:
+    assert stack.name == "shop"
+    assert http_client.get("/v1/health").json() == {"status": "OK"}
+
+
+def test_two_questions_at_once(async_openai_client: AsyncOpenAI, text_model: str) -> None:
+    async def ask() -> list[str | None]:
+        async with async_openai_client as client:
+            asked = [
+                client.chat.completions.create(model=text_model, messages=[{"role": "user", "content": text}])
+                for text in ("One?", "Two?")
+            ]
+            return [answer.choices[0].message.content for answer in await asyncio.gather(*asked)]
+
+    assert asyncio.run(ask()) == ["You asked: One?", "You asked: Two?"]
+```
 """
 
 from __future__ import annotations
@@ -19,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stackproof.catalog.records import ModelRole, StackMode
+from stackproof.live.opt_in import LiveModel
 from stackproof.plugin.stack_key import STACK_KEY
 from stackproof.stack.handle import StackHandle
 
@@ -27,7 +48,25 @@ if TYPE_CHECKING:
     import httpx2
     import openai
 
-    from stackproof.live.opt_in import LiveModel
+__all__ = [
+    "LiveModel",
+    "StackHandle",
+    "anthropic_client",
+    "async_anthropic_client",
+    "async_openai_client",
+    "embedding_dimension",
+    "embedding_model",
+    "http_client",
+    "judge_model",
+    "live_model",
+    "openai_client",
+    "rerank_model",
+    "safety_model",
+    "stack",
+    "text_model",
+    "tool_model",
+    "vision_model",
+]
 
 # A library stack has no address; this one can never be reached by accident (RFC 2606).
 LIBRARY_URL = "http://stack.invalid"

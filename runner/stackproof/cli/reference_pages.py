@@ -9,7 +9,7 @@ from pathlib import Path
 from stackproof.catalog.catalog import builtin_folder
 from stackproof.catalog.records import SetupSpec
 from stackproof.catalog.setups import load_setups
-from stackproof.cli import reference_commands
+from stackproof.cli import reference_api, reference_commands
 from stackproof.file_schemas.pages import table as _markdown
 from stackproof.file_schemas.reference import FOLDER, SCHEMAS, file_pages, schema_files
 from stackproof.option_kinds import Group, Kind, Option
@@ -23,6 +23,7 @@ def pages() -> dict[str, str]:
     setups = load_setups(builtin_folder() / "setups.yaml", shown="stacks/setups.yaml")
     made = {"options.md": options_page(OPTIONS), "setups.md": setups_page(setups)}
     made["commands.md"] = reference_commands.page(_GENERATED.format(source="the commands in `runner/stackproof/cli`"))
+    made |= reference_api.pages(_GENERATED)
     # The readers are watched at this project's own files, so that an installed Stackproof has none of these.
     files = file_pages(builtin_folder().parent)
     return made | {(FOLDER / name).as_posix(): text for name, text in files.items()}

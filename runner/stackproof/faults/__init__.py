@@ -3,8 +3,6 @@
 A test asks for a fault with a mark, `@pytest.mark.fault("cut:3")`, and tells the fixture `claim` what it observed; a
 program without pytest gives faults to `stackproof.recorder.recorded`. docs/faults.md has the grammar, docs/claims.md
 the file of claims.
-
-What other programs may rely on is named in `__all__`, and loaded when it is asked for.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Act", "Claim", "ClaimUnderTest", "Fault", "parse"]
 
+# Loaded when they are asked for: nobody is to wait for what he does not use.
 _PLACES = {
     "Act": "stackproof.recorder.inject.fault",
     "Claim": "stackproof.faults.claim_file",

@@ -2,8 +2,6 @@
 
 This package is a guest: it uses the standard library only and imports nothing of the orchestrator, so that it can be
 put, alone, on the path of a foreign environment. All imports inside it are relative for that reason.
-
-What other programs may rely on is named in `__all__`, and loaded when it is asked for.
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ __all__ = [
     "suspended",
 ]
 
+# Loaded when they are asked for: nobody is to wait for what he does not use.
 _PLACES = {
     "InstallError": "patching",
     "MissedError": "block",

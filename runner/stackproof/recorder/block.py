@@ -92,9 +92,8 @@ def recorded(
     When the block ends with an error nothing is kept, and what was missed is added to the error as a note. Blocks may
     be nested, the innermost is asked; they belong to the process, so that two threads cannot have one each.
 
-    Raises MissedError at the end of a block whose calls were not all answered; ValueError for an unknown mode or a scope
-    that is empty; RecordingInCIError; InstallError where another tool has replaced the same methods, or a library is
-    too old.
+    Raises MissedError at the end of a block whose calls were not all answered; ValueError for an unknown mode or scope;
+    RecordingInCIError; InstallError where another tool has replaced the same methods, or a library is too old.
     """
     env = os.environ if environ is None else environ
     chosen = _mode(mode, env)

@@ -12,7 +12,15 @@ from stackproof.option_table import OPTIONS
 FOLDER = Path(__file__).parents[3] / "docs" / "reference"
 
 
-@pytest.mark.parametrize("name", ["options.md", "setups.md", "commands.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "options.md",
+        "setups.md",
+        "commands.md",
+        *(f"api/{name}.md" for name in ("recorder", "trace", "faults", "fixtures")),
+    ],
+)
 def test_page_is_current(name: str) -> None:
     current = (FOLDER / name).read_text(encoding="utf-8")
     assert current == pages()[name], "write it again: python -m stackproof.cli.reference_pages docs/reference"

@@ -35,8 +35,10 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fault:
-    """spec: as a person reads it. number: events, bytes or a status, as `act` has it. seconds: of a wait.
+    """One fault, and the calls that it happens to; `stackproof.faults.parse` makes one from its text.
 
+    spec: as a person reads it. number: events, bytes or a status, as `act` has it. seconds: of a wait. value: a media
+    type. retry_after: seconds, for the header of that name.
     first, last: the calls that it happens to, counted from 1 among those that it can happen to; None: no last one.
     provider, path, model: only calls to these, `*` for any text in a path or a model's name.
     """
