@@ -62,8 +62,11 @@ def find(
     cell_dir: Path,
     values: Mapping[str, str],
     check: Callable[[], None],
+    key: str | None = None,
 ) -> Found:
-    """Send the probe of a stack.yaml to the stack. values: what its templates stand for. check: raises to end it."""
+    """Send the probe of a stack.yaml to the stack. values: what its templates stand for. check: raises to end it. key:
+    the one that the stack wants of its callers.
+    """
     if spec is None:
         return Found(ids=Ids.ANNOUNCED, why="its stack.yaml has no probe")
     check()
@@ -72,7 +75,8 @@ def find(
     announce = announcer(str(cell_dir))
     announce(owner)
     try:
-        answer = _send(base_url, spec, owner, header=header, cell_dir=cell_dir, values=values)
+        more = {} if key is None else {"Authorization": f"Bearer {key}"}
+        answer = _send(base_url, spec, owner, header=header, cell_dir=cell_dir, values=values, more=more)
     finally:
         announce(None)
     met = [
@@ -92,7 +96,14 @@ def find(
 
 
 def _send(
-    base_url: str, spec: ProbeSpec, owner: Scope, *, header: str, cell_dir: Path, values: Mapping[str, str]
+    base_url: str,
+    spec: ProbeSpec,
+    owner: Scope,
+    *,
+    header: str,
+    cell_dir: Path,
+    values: Mapping[str, str],
+    more: Mapping[str, str],
 ) -> str:
     parts = urlsplit(base_url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
@@ -102,6 +113,7 @@ def _send(
         "baggage": f"stackproof.scope={quote(owner.name, safe='')}",
         "Content-Type": "application/json",
         "Connection": "close",
+        **more,
     }
     body = None if spec.body is None else json.dumps(_filled_in(spec.body, values)).encode()
     try:

@@ -96,6 +96,7 @@ def find_ids(
         cell_dir=cell_dir,
         values=values,
         check=check,
+        key=variables.get(cell.stack.client_key or ""),
     )
     facts = {"url": where.url, "ids": found.ids.value, "why": found.why, "serial": found.serial}
     jsonfile.write(cell_dir / probe.FILE, facts)

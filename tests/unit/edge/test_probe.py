@@ -26,12 +26,14 @@ class Stack:
     def __init__(self, folder: Path) -> None:
         self.calls: list[tuple[str, ...]] = [("X-Provider-Data",)]
         self.body: Any = None
+        self.key: str | None = None
         settings = Settings(mode=Mode.REPLAY, recordings="r", setup="s", run_dir=str(folder), run_id="x")
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 outer.body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                outer.key = self.headers["Authorization"]
                 for names in outer.calls:
                     handed_on = [(name, self.headers[name]) for name in names]
                     probes.note(settings.run_dir, whose(handed_on, settings))
@@ -57,11 +59,11 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
     made.server.server_close()
 
 
-def found(stack: Stack, folder: Path, spec: ProbeSpec | None = SPEC) -> str:
+def found(stack: Stack, folder: Path, spec: ProbeSpec | None = SPEC, key: str | None = None) -> str:
     return str(
         probe.find(
             base_url=stack.url, spec=spec, header="X-Provider-Data", cell_dir=folder,
-            values={"text_model": "ollama/m"}, check=lambda: None,
+            values={"text_model": "ollama/m"}, check=lambda: None, key=key,
         )
     )  # fmt: skip
 
@@ -88,6 +90,13 @@ def test_how_ids_come_is_what_the_edge_met(
     assert found(stack, tmp_path) == said
     assert stack.body == {"model": "ollama/m", "more": [{"of": "ollama/m!"}], "n": 1}
     assert not list(tmp_path.glob("announced*")), "the probe's scope is taken back"
+
+
+def test_a_stack_that_wants_a_key_gets_it(stack: Stack, tmp_path: Path) -> None:
+    found(stack, tmp_path)
+    assert stack.key is None
+    found(stack, tmp_path, key="sk-tests")
+    assert stack.key == "Bearer sk-tests"
 
 
 def test_without_a_probe_ids_are_announced(stack: Stack, tmp_path: Path) -> None:
