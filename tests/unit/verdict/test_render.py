@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.verdict.conftest import Project
 
-from stackproof.cli import policy_cli
+from stackproof.cli import surroundings
 from stackproof.errors import UsageError
 from stackproof.evidence import jsonfile, junit
 from stackproof.evidence.outcomes import Outcome
@@ -135,10 +135,10 @@ def test_the_page_of_a_ci_run_is_appended_to(tmp_path: Path) -> None:
 
 def test_a_run_is_found_by_id_by_path_or_as_the_newest(project: Project) -> None:
     with pytest.raises(UsageError, match="no run yet"):
-        policy_cli.run_folder(project.folder, None)
+        surroundings.run_folder(project.folder, None)
     first = project.good_run()
-    assert policy_cli.run_folder(project.folder, first.run_id) == first.folder
-    assert policy_cli.run_folder(project.folder, f".stackproof/runs/{first.run_id}") == first.folder
-    assert policy_cli.run_folder(project.folder, None) == first.folder
+    assert surroundings.run_folder(project.folder, first.run_id) == first.folder
+    assert surroundings.run_folder(project.folder, f".stackproof/runs/{first.run_id}") == first.folder
+    assert surroundings.run_folder(project.folder, None) == first.folder
     with pytest.raises(UsageError, match="no run elsewhere"):
-        policy_cli.run_folder(project.folder, "elsewhere")
+        surroundings.run_folder(project.folder, "elsewhere")
