@@ -17,6 +17,7 @@ from stackproof.ci.log import NOWHERE, Log
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.testlog import TestEntry
+from stackproof.plaintext import counted
 from stackproof.plan import Cell
 from stackproof.recorder import encodings
 from stackproof.recorder.mode import Mode
@@ -210,7 +211,8 @@ class Screen:
         if encoded := calls.get("encoded"):
             left += f"; {encodings.told(encoded)}"
         self.line(
-            f"recordings: {calls.get('recorded') or 0} calls recorded, {calls.get('written') or 0} files written, "
+            f"recordings: {counted(calls.get('recorded') or 0, 'call')} recorded, "
+            f"{counted(calls.get('written') or 0, 'file')} written, "
             f"{calls.get('removed') or 0} removed, in {folder}/{cell.setup.name}{left}"
         )
 

@@ -17,6 +17,7 @@ from stackproof.evidence.gather import gather
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.evidence.typecheck import TypecheckState
+from stackproof.plaintext import counted
 from stackproof.verdict import accepted, expected, policy
 from stackproof.verdict.claims_rule import as_cell, unable_tests
 from stackproof.verdict.expected import Expectation
@@ -162,7 +163,7 @@ def _expectation(cell: CellFacts, unable: frozenset[str]) -> Expectation:
 
 def _changes(name: str, old: Expectation | None, new: Expectation) -> Iterator[str]:
     before = old or Expectation(nodeids=frozenset())
-    yield f"{name}: {len(new.nodeids)} tests, {len(new.skips)} skipped, {len(new.xfails)} expected to fail"
+    yield f"{name}: {counted(len(new.nodeids), 'test')}, {len(new.skips)} skipped, {len(new.xfails)} expected to fail"
     if old is None:
         return
     for sign, tests in (("+", new.nodeids - before.nodeids), ("-", before.nodeids - new.nodeids)):

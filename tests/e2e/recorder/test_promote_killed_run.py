@@ -41,7 +41,7 @@ def test_recordings_of_passed_tests_and_their_fixtures_are_put_in_place(project:
     (run,) = (project.root / RUNS).iterdir()
     done = _promote(project, run.name)
     assert done.returncode == 0, done.stderr
-    assert "1 files written, 0 removed" in done.stdout
+    assert "1 file written, 0 removed" in done.stdout
     assert len(project.files()) == 2, "the fixture's answer is there now, the killed test's is not"
     assert project.pytest("replay", "-k", "test_first").code == 0
 
