@@ -42,6 +42,15 @@ def find(sources: Iterable[Source], own: frozenset[str]) -> tuple[Client, ...]:
     return tuple(dict.fromkeys(made))
 
 
+def of_node(packages: frozenset[str]) -> tuple[Client, ...]:
+    """What the packages of a project on Node.js call."""
+    found: dict[str, Client] = {}
+    for name, provider in sdks.NODE.items():
+        if name in packages:
+            found.setdefault(provider, Client(provider=provider, sdk=name, path="package.json"))
+    return tuple(found.values())
+
+
 def _is_helper(source: Source, module: str) -> bool:
     """`import openai` beside `AzureOpenAI` brings types and errors; so do files that only import those."""
     words = [name for name in source.names.values() if name.startswith(f"{module}.")]

@@ -30,6 +30,7 @@ def look(root: Path) -> Found:
     called = clients.find(own, _own_modules(walked.paths))
     if not own and node is not None:
         framework = Framework.NODE
+        called = clients.of_node(node.packages)
     else:
         framework = found_apps[0].framework if found_apps else Framework.NONE
     pattern = python.options.get("python_files", "test_*.py *_test.py")

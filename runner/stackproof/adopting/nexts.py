@@ -12,7 +12,9 @@ from stackproof.adopting.found import Found, Framework
 from stackproof.adopting.wishes import Wishes
 
 # SDKs that take their URL from the variable that the built-in setup has for it.
-_TOLD_BY_VARIABLE = frozenset({"openai", "anthropic", "langchain_openai", "langchain_anthropic", "litellm", "agents"})
+_TOLD_BY_VARIABLE = frozenset(
+    {"openai", "anthropic", "@anthropic-ai/sdk", "langchain_openai", "langchain_anthropic", "litellm", "agents"}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,13 +29,14 @@ class Step:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Here:
     """What only the machine tells. missing: modules that the Python of this command lacks. dotenv: there is a file
-    .env. git: in a repository. uncommitted: what is there beside our files and in no commit; left_out: of that what
-    should be in none.
+    .env; lock: one package-lock.json. git: in a repository. uncommitted: what is there beside our files and in no
+    commit; left_out: of that what should be in none.
     """
 
     missing: tuple[str, ...] = ()
     dotenv: bool = False
     git: bool = True
+    lock: bool = False
     uncommitted: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
@@ -48,7 +51,7 @@ def _steps(found: Found, wishes: Wishes, drafted: Drafted, here: Here) -> Iterat
     if commands := installing.at_home(found, wishes, drafted.start, here.missing):
         yield Step(says="Install what is not there, in the environment of your software", commands=commands)
     if found.framework is Framework.NODE:
-        yield Step(says="Install the packages of the server", commands=("npm ci",))
+        yield Step(says="Install the packages of the server", commands=("npm ci" if here.lock else "npm install",))
     yield from _recording(found, drafted, run, dotenv=here.dotenv)
     yield Step(says="Replay: no key, no network, every time the same", commands=(run,))
     yield Step(says="Say that these are the tests to expect", commands=(f"{runner}stackproof policy update",))

@@ -89,6 +89,23 @@ MODULES = {
     "agents": "openai",
 }
 
+# The same for packages of Node.js. What they read of the environment is known of the first two alone.
+NODE = {
+    "openai": "openai",
+    "@anthropic-ai/sdk": "anthropic",
+    "@google/genai": "gemini",
+    "groq-sdk": "groq",
+    "together-ai": "together",
+    "ollama": "ollama",
+    "@mistralai/mistralai": "mistral",
+    "cohere-ai": "cohere",
+    "@langchain/openai": "openai",
+    "@langchain/anthropic": "anthropic",
+    "@ai-sdk/openai": "openai",
+    "@ai-sdk/anthropic": "anthropic",
+    "@tavily/core": "tavily",
+}
+
 # SDKs that call whom a model's name says: `anthropic/claude-…`, `openai:gpt-…`.
 BY_MODEL = frozenset({"litellm", "pydantic_ai", "aisuite", "dspy", "langchain.chat_models"})
 PREFIXES = {

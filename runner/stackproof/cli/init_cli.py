@@ -68,6 +68,7 @@ class Proposal:
                 missing=here.missing(self.found, self.drafted),
                 dotenv=(self.root / ".env").is_file(),
                 git=git,
+                lock=(self.root / "package-lock.json").is_file(),
                 uncommitted=tuple(each for each in others if not _left_out(self.root, each)),
                 left_out=tuple(left_out),
             ),

@@ -280,13 +280,14 @@ def test_a_project_of_node_is_told_by_its_package(repository: Repository) -> Non
     found = look(
         repository(
             {
-                "package.json": '{"name": "@a/desk", "dependencies": {"express": "5"}, '
+                "package.json": '{"name": "@a/desk", "dependencies": {"express": "5", "@anthropic-ai/sdk": "1"}, '
                 '"scripts": {"start": "node server.js"}}'
             }
         )
     )
     assert found.framework is Framework.NODE
     assert found.node is not None
+    assert [client.provider for client in found.clients] == ["anthropic"]
     assert (found.name, found.node.framework, found.node.command) == ("desk", "express", ("node", "server.js"))
 
 
