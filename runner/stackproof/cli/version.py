@@ -8,16 +8,14 @@ from __future__ import annotations
 import platform
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 import stackproof
 from stackproof import __version__, console
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from stackproof.cli.cli_words import Command
 
 _LABEL = 11
 _WIDTH = 80

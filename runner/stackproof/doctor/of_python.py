@@ -40,6 +40,9 @@ def look(place: Place) -> PythonFacts:
     prefix = Path(sys.prefix)
     active = place.environ.get("VIRTUAL_ENV")
     own = next((place.project / name for name in _FOLDERS if (place.project / name / "pyvenv.cfg").is_file()), None)
+    # Whoever activated this one, or has it in the project as nox does, means it.
+    if prefix.is_relative_to(place.project) or (active and Path(active).resolve() == prefix.resolve()):
+        own = None
 
     def other(path: Path | None) -> str | None:
         return None if path is None or path.resolve() == prefix.resolve() else place.short(path)

@@ -129,6 +129,7 @@ def test_an_environment_in_the_project_that_is_another_is_named(make: Make) -> N
         each for each in _wrong(of_python, make({".venv/pyvenv.cfg": ""})) if each.id == "python.other-environment"
     ]
     assert [each.subject for each in found] == [".venv"]
+    assert "python.other-environment" not in _ids(of_python, make(environ={"VIRTUAL_ENV": sys.prefix}))
 
 
 def test_a_temporary_folder_that_is_not_there_is_an_obstacle(make: Make, tmp_path: Path) -> None:
