@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
+import tarfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,3 +79,28 @@ def test_proxies_in_the_file_of_dockers_command_line_are_told_to_none_but_who_fe
             connected.remove(spec.name)
     assert (f"HTTPS_PROXY={proxy}" in variables) is wanted
     assert (PASSWORD in json.dumps(variables)) is wanted
+
+
+def test_a_build_is_told_of_none_of_them(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy = f"http://desk:{PASSWORD}@proxy.example:3128"
+    (tmp_path / "config.json").write_text(json.dumps({"proxies": {"default": {"httpsProxy": proxy}}}))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    dockerfile = b"ARG BASE\nFROM ${BASE}\nRUN env\n"
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as archive:
+        entry = tarfile.TarInfo("Dockerfile")
+        entry.size = len(dockerfile)
+        archive.addfile(entry, io.BytesIO(dockerfile))
+    context.seek(0)
+    tag = f"stackproof/proxies:{os.getpid()}"
+    with contextlib.closing(engines.connect({**os.environ, "DOCKER_HOST": engine.endpoint.url})) as connected:
+        try:
+            arguments = {"BASE": os.environ["STACKPROOF_DOCKER_BASE"]}
+            said = "\n".join(connected.build(context, tag=tag, arguments=arguments, labels={}))
+            kept = json.dumps([connected._client.history(tag), connected._client.inspect_image(tag)])
+        finally:
+            connected.remove_image(tag)
+    assert "PATH=" in said
+    assert "PROXY" not in said.upper().replace("STACKPROOF/PROXIES", "")
+    assert PASSWORD not in kept
