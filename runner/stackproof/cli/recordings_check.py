@@ -49,7 +49,13 @@ class _Heard:
 @click.option(
     "--only", type=_KINDS, metavar="KIND", multiple=True, help=f"Look for this kind only: {_NAMES}. May be repeated."
 )
-@click.option("--skip", type=_KINDS, metavar="KIND", multiple=True, help="Do not look for this kind. May be repeated.")
+@click.option(
+    "--skip",
+    type=_KINDS,
+    metavar="KIND",
+    multiple=True,
+    help="Do not look for this kind, as of --only. May be repeated.",
+)
 @click.option("--max-age", type=click.IntRange(min=0), metavar="DAYS", help="Name recordings older than this, too.")
 @click.option(
     "--collect/--no-collect", "collects", default=True, help="Ask pytest which tests there are. Default: --collect."

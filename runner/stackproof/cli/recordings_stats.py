@@ -24,8 +24,8 @@ from stackproof.recordings.wording import counted, json_text, one_line, size
     "--by",
     type=click.Choice([kind.value for kind in By]),
     multiple=True,
-    metavar="|".join(kind.value for kind in By),
-    help="Only this table. May be repeated.",
+    metavar="TABLE",
+    help=f"Only this table: {', '.join(kind.value for kind in By)}. May be repeated.",
 )
 @recording_dir_option
 @json_option
