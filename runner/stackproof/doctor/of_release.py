@@ -93,7 +93,8 @@ def judge(facts: ReleaseFacts) -> Iterator[Finding]:
             "runs Stackproof, or nox" if len(facts.running) == 1 else "run Stackproof, or nox",
         )
     else:
-        there = f"{some(facts.workflows)} do not" if facts.workflows else "there is no workflow"
+        has = "has" if len(facts.workflows) == 1 else "have"
+        there = f"{some(facts.workflows)} {has} no word of it" if facts.workflows else "there is no workflow"
         yield odd("release.workflow", "CI", f"runs no Stackproof: {there}", "`stackproof init` writes a workflow")
 
 
