@@ -120,7 +120,7 @@ def init(
             placing.place(root, proposal.drafted.drafts, beside=beside)
         print_json(facts)
         return ExitCode.PASS
-    console.out(f"stackproof init · {root.name}")
+    console.out(f"stackproof init · {wishes.name}")
     _print(telling.found(found, wishes, proposal.drafted))
     _print(telling.notes(proposal.drafted))
     if talks:
