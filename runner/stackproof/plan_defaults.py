@@ -22,11 +22,20 @@ def of_project(options: RunOptions, catalog: Catalog, project: Path) -> RunOptio
     """
     usual = [name for name in ("suite", "stack_config") if options.sources.get(name, Source.DEFAULT) is Source.DEFAULT]
     own = [stack for stack in catalog.stacks.values() if stack.source.is_relative_to(project / "stacks")]
-    if "suite" in usual and len(catalog.suites) == 1:
-        options = replace(options, suite=next(iter(catalog.suites)))
+    if "suite" in usual and catalog.suites and options.suite not in catalog.suites:
+        options = replace(options, suite=_own_suite(tuple(catalog.suites)))
     if "stack_config" in usual and not any(options.stack_config.endswith(f":{stack.name}") for stack in own):
         options = replace(options, stack_config=_own_stack(own))
     return options
+
+
+def _own_suite(own: tuple[str, ...]) -> str:
+    if len(own) > 1:
+        raise UsageError(
+            f"nothing says which suite is meant: this project has {', '.join(own)}",
+            hint=f"--suite {own[0]}, or suite in [tool.stackproof] of pyproject.toml; several by comma",
+        )
+    return own[0]
 
 
 def _own_stack(own: Sequence[StackSpec]) -> str:

@@ -92,6 +92,14 @@ def test_of_several_stacks_none_is_taken_unasked(project: Path) -> None:
     assert planned(project, {"stack_config": None}).cells[0].id == "base-ollama-server-reference"
 
 
+def test_of_several_suites_none_is_taken_unasked(project: Path) -> None:
+    (project / "tests/suites.yaml").write_text(SUITES.replace("  base:", "  first:"), encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        planned(project)
+    assert caught.value.message == "nothing says which suite is meant: this project has first, chat"
+    assert planned(project, {"suite": "first"}).cells[0].suite.name == "first"
+
+
 def test_a_project_that_describes_no_stack_is_a_package_that_its_tests_import(project: Path) -> None:
     (project / "stacks/shop/stack.yaml").unlink()
     (cell,) = planned(project, {"stack_config": None}).cells
