@@ -60,7 +60,7 @@ def look(place: Place) -> InstallFacts:
         others=tuple(f"{item.version} in {place.short(item.folder.parent)}" for item in own[1:]),
         command=None if command is None else place.short(command),
         own_command=place.short(ours),
-        same_command=command is not None and _python_of(Path(command)) in (None, Path(sys.executable)),
+        same_command=command is not None and _is_of(Path(command), Path(sys.executable).parent),
         unmet=tuple(_unmet()),
         shadowed=place.short(shadow) if shadows and shadow.resolve() != package else None,
     )
@@ -99,6 +99,15 @@ def judge(facts: InstallFacts) -> Iterator[Finding]:
             "has the name of Stackproof's package, and `python -m` takes what is in the working folder first",
             "give it another name",
         )
+
+
+def _is_of(command: Path, binaries: Path) -> bool:
+    """Whether a command is of the environment with that folder of programs, as far as can be told."""
+    if command.resolve().parent == binaries.resolve():
+        return True
+    python = _python_of(command)
+    # What finds its Python by itself, as uv's scripts do, lies beside it.
+    return python is None or not python.is_absolute() or python.parent.resolve() == binaries.resolve()
 
 
 def _python_of(command: Path) -> Path | None:

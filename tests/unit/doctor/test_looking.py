@@ -96,9 +96,11 @@ def test_a_second_install_is_named_with_its_place(make: Make, tmp_path: Path) ->
         (f"#!{sys.executable}\nprint()\n", False),
         ("#!/usr/bin/python3.99\nprint()\n", True),
         ('#!/bin/sh\n\'\'\'exec\' "/elsewhere/a long path/python" "$0" "$@"\n', True),
+        ('#!/bin/sh\n\'\'\'exec\' "$(dirname -- "$(realpath -- "$0")")"/\'python\' "$0" "$@"\n', False),
+        (f"#!{Path(sys.executable).with_name('python')}\n", False),
         ("no script at all", False),
     ],
-    ids=["this", "another", "long path", "binary"],
+    ids=["this", "another", "long path", "beside itself", "other name", "binary"],
 )
 def test_the_command_that_a_shell_starts_is_compared_by_its_python(
     make: Make, tmp_path: Path, script: str, other: bool
