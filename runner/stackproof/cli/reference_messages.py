@@ -1,0 +1,117 @@
+"""A page of every expected error, read from the code that raises it: what is said, what it says to do, how it ends."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackproof.errors import ExitCode
+from stackproof.file_schemas.pages import table
+
+_VALUE = "…"
+_BASE = "StackproofError"
+_MEANT = {
+    ExitCode.USAGE: "What was asked for is impossible",
+    ExitCode.DOCKER: "Docker",
+    ExitCode.STACK_START: "The stack did not start",
+    ExitCode.RECORDINGS: "Only recordings are at fault",
+    ExitCode.NOT_PROVEN: "Not proven",
+    ExitCode.INTERNAL: "Where the machine refuses, and errors of the library",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Message:
+    """What one place of the code says. `…` stands for a value, or for words that are put together elsewhere."""
+
+    text: str
+    hint: str
+    kind: str  # name of the class
+
+
+def page(generated: str, package: Path) -> str:
+    """The page, in Markdown, of all that the code of `package` can raise. generated: the comment that says so."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(package.rglob("*.py"))]
+    codes = exit_codes(trees)
+    found = sorted({message for tree in trees for message in messages(tree, codes)}, key=_alphabetical)
+    parts = [
+        "# Every error message",
+        generated,
+        (
+            "What commands say when they cannot go on, by the exit code that they end with, in the order of the alphabet; "
+            f"{_VALUE} stands for a value. Each is one sentence, and what the second column has follows in lines of its "
+            "own. [Troubleshooting](../troubleshooting.md) explains those that need more than that. Words of a test's "
+            "failure, of a miss and of a verdict are not errors of a command: [Recording and replay](../recording.md), "
+            "[The verdict](../verdict.md)."
+        ),
+    ]
+    for code, title in _MEANT.items():
+        rows = [(f"`{_quoted(each.text)}`", _quoted(each.hint)) for each in found if codes[each.kind] is code]
+        if rows:
+            parts += [f"## {title} ({int(code)})", table(("message", "and what it says to do"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def exit_codes(trees: list[ast.Module]) -> Mapping[str, ExitCode]:
+    """Name of each class of expected errors -> the exit code that it ends a command with."""
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    found = {_BASE: ExitCode.INTERNAL}
+    grown = 0
+    while grown != len(found):
+        grown = len(found)
+        for node in classes:
+            for base in node.bases:
+                if isinstance(base, ast.Name) and base.id in found:
+                    found[node.name] = _own_code(node) or found[base.id]
+    return found
+
+
+def _own_code(node: ast.ClassDef) -> ExitCode | None:
+    for statement in node.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id="exit_code")], value=ast.Attribute(attr=name)):
+                return ExitCode[name]
+            case _:
+                pass
+    return None
+
+
+def messages(tree: ast.Module, codes: Mapping[str, ExitCode]) -> Iterator[Message]:
+    """What is said where one of these classes is made; not where all of it comes from elsewhere."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=kind), args=[first, *_], keywords=keywords) if kind in codes:
+                hints = [_text(keyword.value) for keyword in keywords if keyword.arg == "hint"]
+                said = _text(first)
+                if len(re.findall(r"\w+", said)) > 1:
+                    yield Message(text=said, hint=(hints or [""])[0], kind=kind)
+            case _:
+                pass
+
+
+def _text(node: ast.expr) -> str:
+    """A text of the code as a person reads it."""
+    match node:
+        case ast.Constant(value=str() as text):
+            said = text
+        case ast.JoinedStr(values=values):
+            said = "".join(_text(value) for value in values)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            said = _text(left) + _text(right)
+        case ast.Constant(value=None):
+            said = ""
+        case _:
+            said = _VALUE
+    return re.sub(f"{_VALUE}(?:{_VALUE})+", _VALUE, said)
+
+
+def _quoted(text: str) -> str:
+    """Text in a cell of a table."""
+    return "" if text == _VALUE else " ".join(text.replace("`", "'").split())
+
+
+def _alphabetical(message: Message) -> tuple[str, Message]:
+    return re.sub(r"[^\w ]", "", message.text).strip().lower(), message
