@@ -41,11 +41,11 @@ def page(generated: str, package: Path) -> str:
         "# Every error message",
         generated,
         (
-            "What commands say when they cannot go on, by the exit code that they end with, in the order of the alphabet; "
-            f"{_VALUE} stands for a value. Each is one sentence, and what the second column has follows in lines of its "
-            "own. [Troubleshooting](../troubleshooting.md) explains those that need more than that. Words of a test's "
-            "failure, of a miss and of a verdict are not errors of a command: [Recording and replay](../recording.md), "
-            "[The verdict](../verdict.md)."
+            "What commands say when they cannot go on, by the exit code that they end with, in the order of the "
+            f"alphabet; {_VALUE} stands for a value. Each is one sentence, and what the second column has follows in "
+            "lines of its own. [Troubleshooting](../troubleshooting.md) explains those that need more than that. Words "
+            "of a test's failure, of a miss and of a verdict are not errors of a command: "
+            "[Recording and replay](../recording.md), [The verdict](../verdict.md)."
         ),
     ]
     for code, title in _MEANT.items():
