@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from stackproof.catalog.records import ModelRole, ProviderSpec, ServiceSpec, SetupSpec, StackMode, StackSpec, SuiteSpec
+from stackproof.edge.places import Places
 from stackproof.environment import MASK, PLACEHOLDER, build
 from stackproof.errors import UsageError
 from stackproof.options import RunOptions
@@ -302,6 +303,24 @@ def test_who_lacks_a_key_and_wants_recordings_is_told_of_a_model_that_asks_for_n
     with pytest.raises(UsageError) as caught:
         run(Case(cell=replace(CELL, inference_mode=mode), options={}, caller={}))
     assert ("--provider-service llama-cpp" in str(caught.value.hint)) is offered
+
+
+def test_what_a_run_has_beside_its_stack_is_called_past_a_proxy() -> None:
+    built = build(
+        cell=SERVED,
+        options=RunOptions(),
+        project=PROJECT,
+        run_id="7f3c2a",
+        cell_dir=PROJECT / ".stackproof/runs/7f3c2a/cells/c",
+        caller={"HTTPS_PROXY": "http://proxy:3128"},
+        base_url=None,
+        service_url=None,
+        moved={"OPENAI_BASE_URL": "http://172.18.0.1:4001/v1"},
+        beside=("postgres", "172.18.0.3"),
+        edge=Places(host="edge", main=4000, own={}),
+    )
+    for values in (built.tests, built.stack):
+        assert values["NO_PROXY"] == "localhost,127.0.0.1,postgres,172.18.0.3,172.18.0.1,edge"
 
 
 def test_recorder_is_told_who_is_called_and_by_whom() -> None:

@@ -73,6 +73,7 @@ def test_each_file_of_authorities_is_copied_once(tmp_path: Path) -> None:
         "PATH": "/bin",
     }
     found = outside.authorities(values, tmp_path / "cell" / "guest")
+    assert {Path(path).parent for path in found.values()} == {tmp_path / "cell" / "guest"}
     assert found["SSL_CERT_FILE"] == found["REQUESTS_CA_BUNDLE"] != found["NODE_EXTRA_CA_CERTS"]
     assert {name: Path(path).read_text() for name, path in found.items()} == {
         "SSL_CERT_FILE": "one",
