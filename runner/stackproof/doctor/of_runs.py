@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackproof.doctor import locks
 from stackproof.doctor.finding import Finding, odd, ok
 from stackproof.doctor.place import Place
 from stackproof.evidence import jsonfile
 from stackproof.plan import RUNS
 from stackproof.run import run_folder
+from stackproof.stack.service import cache_folder
 
 _SECONDS = 0.8  # for adding up
 _LARGE = 2 << 30  # bytes
@@ -25,6 +27,7 @@ class RunFacts:
 
     elsewhere: ids of runs that another machine started here. going: of those that run now. size: bytes below
     .stackproof, None where adding them up took too long. reports: texts about faults of Stackproof itself.
+    locked: lock files of what is made once for this machine, each with the process that holds it.
     """
 
     number: int = 0
@@ -34,6 +37,7 @@ class RunFacts:
     going: tuple[str, ...] = ()
     size: int | None = 0
     reports: tuple[str, ...] = ()
+    locked: tuple[tuple[str, int], ...] = ()
 
 
 def look(place: Place) -> RunFacts:
@@ -59,6 +63,7 @@ def look(place: Place) -> RunFacts:
         going=going,
         size=_size(runs.parent),
         reports=tuple(place.short(path) for path in reports),
+        locked=tuple((place.short(path), pid) for path, pid in locks.held(cache_folder(place.environ).parent)),
     )
 
 
@@ -100,6 +105,8 @@ def judge(facts: RunFacts) -> Iterator[Finding]:
             f"takes {facts.size >> 20} MB",
             "folders of runs that nobody needs may be removed; the last 20 are kept",
         )
+    for name, pid in facts.locked:
+        yield ok("runs.locked", name, f"is held by process {pid}, which makes something: whoever needs it waits")
     going = f", {len(facts.going)} of them now" if facts.going else ""
     size = "" if not facts.size else f" in {max(1, facts.size >> 20)} MB of .stackproof"
     yield ok("runs.kept", "runs", f"{facts.number or 'no'} run{'' if facts.number == 1 else 's'} kept{size}{going}")

@@ -241,7 +241,7 @@ CASES: list[tuple[Any, Any, set[str]]] = [
     (of_recordings, replace(RECORDINGS, changed=("recordings/gpt/a.json",)), {"recordings.uncommitted odd"}),
     (of_recordings, replace(RECORDINGS, size=_GB), {"recordings.size odd"}),
     (of_runs, of_runs.RunFacts(), set()),
-    (of_runs, of_runs.RunFacts(number=2, going=("7f3c2a",)), set()),
+    (of_runs, of_runs.RunFacts(number=2, going=("7f3c2a",), locked=(("~/.cache/stackproof/wheels/a/lock", 7),)), set()),
     (of_runs, of_runs.RunFacts(killed=("7f3c2a",)), {"runs.killed odd"}),
     (of_runs, of_runs.RunFacts(killed=("7f3c2a",), unpromoted=("7f3c2a",)), {"runs.unpromoted odd"}),
     (of_runs, of_runs.RunFacts(elsewhere=("7f3c2a",)), {"runs.elsewhere odd"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
@@ -476,6 +477,20 @@ def test_runs_that_were_killed_are_told_from_those_of_elsewhere(make: Make) -> N
     facts = of_runs.look(place)
     assert (facts.number, facts.killed, facts.unpromoted) == (4, ("aaaaaa", "bbbbbb"), ("bbbbbb",))
     assert (facts.elsewhere, facts.going, len(facts.reports)) == (("cccccc",), (), 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a lock")
+def test_a_lock_that_a_process_holds_is_told_and_another_is_not(make: Make) -> None:
+    place = make()
+    cache = place.home / ".cache" / "stackproof" / "wheels"
+    for name in ("held", "free"):
+        (cache / name).mkdir(parents=True)
+        (cache / name / "lock").write_text("")
+    place = Place(environ={"HOME": str(place.home)}, project=place.project, home=place.home, path=(), now=place.now)
+    with (cache / "held" / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert of_runs.look(place).locked == (("~/.cache/stackproof/wheels/held/lock", os.getpid()),)
+    assert of_runs.look(place).locked == ()
 
 
 # The release.
