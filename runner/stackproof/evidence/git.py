@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackproof.evidence import jsonfile
@@ -21,11 +21,13 @@ class SourceState:
     """`commit` is the full hash, None without Git or before the first commit.
 
     `dirty`: something differs from that commit, files that are neither committed nor ignored count too. Without a
-    commit there is nothing that files could differ from: False.
+    commit there is nothing that files could differ from: False. `changes`: which files and folders differ, as Git names
+    them; it may be unknown, and two states are the same without it.
     """
 
     commit: str | None = None
     dirty: bool = False
+    changes: tuple[str, ...] = field(default=(), compare=False)
 
 
 def state(project: Path) -> SourceState:
@@ -38,7 +40,8 @@ def state(project: Path) -> SourceState:
         return SourceState() if (project / ".git").exists() else _packed(project)
     changes = _git(project, "status", "--porcelain", "--untracked-files=normal", "--", ".")
     # When Git knows the commit but cannot compare, "clean" would be a guess.
-    return SourceState(commit=commit.strip(), dirty=changes is None or bool(changes.strip()))
+    names = tuple(line[3:] for line in (changes or "").splitlines())
+    return SourceState(commit=commit.strip(), dirty=changes is None or bool(names), changes=names)
 
 
 def packed(found: SourceState) -> bytes:

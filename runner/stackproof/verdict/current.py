@@ -15,11 +15,12 @@ from stackproof.verdict.expected import Expectation
 class Current:
     """commit: None without Git. suites, recordings: digests by cell id. expected: by cell id, None where no file is.
 
-    today: the day on which waivers are looked at. insist: cells that are wanted only where available are wanted here.
-    base: the branch that this one goes to, None when nobody says. policy_changes: policy files that differ from it,
-    None when that is not known. nox: people here start sessions of nox, not our command. claims, claim_tests: digests
-    of the claims file and of the tests that serve its claims. accepted_types: type errors that are borne for now. live:
-    smokes that other runs left. insist_live: there should be some, so that none counts.
+    changes: files that make it dirty, as far as they are known. today: the day on which waivers are looked at. insist:
+    cells that are wanted only where available are wanted here. base: the branch that this one goes to, None when nobody
+    says. policy_changes: policy files that differ from it, None when that is not known. nox: people here start sessions
+    of nox, not our command. claims, claim_tests: digests of the claims file and of the tests that serve its claims.
+    accepted_types: type errors that are borne for now. live: smokes that other runs left. insist_live: there should be
+    some, so that none counts.
     """
 
     commit: str | None
@@ -38,6 +39,7 @@ class Current:
     accepted_types: Mapping[Accepted, int] = field(default_factory=dict)
     live: LiveEvidence = NONE
     insist_live: bool = False
+    changes: tuple[str, ...] = ()
 
 
 def one(commit: str | None) -> str:

@@ -19,6 +19,7 @@ from stackproof.verdict.records import Finding, Rule, failed, not_proven, remark
 from stackproof.verdict.tests_of import Tests
 
 AGAIN = "nox -s verify_release"
+_NAMED = 3
 
 
 def source_rule(policy: Policy, evidence: Evidence, current: Current) -> Rule:
@@ -28,7 +29,7 @@ def source_rule(policy: Policy, evidence: Evidence, current: Current) -> Rule:
     if current.commit is None:
         findings.append(say("there is no Git commit that the evidence could belong to"))
     if current.dirty:
-        findings.append(say("there are changes that are not committed"))
+        findings.append(say(f"there are changes that are not committed{_named(current.changes)}"))
     manifest = evidence.manifest
     if manifest.run_id is not None:
         if manifest.commit != current.commit:
@@ -51,6 +52,13 @@ def source_rule(policy: Policy, evidence: Evidence, current: Current) -> Rule:
         evidence=("manifest.json",),
         again=AGAIN,
     )
+
+
+def _named(changes: tuple[str, ...]) -> str:
+    """The first of them, and how many there are beside these."""
+    more = len(changes) - _NAMED
+    named = ", ".join(changes[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f": {named}" if named else ""
 
 
 def evidence_rule(wanted: Iterable[str], evidence: Evidence) -> Rule:

@@ -44,6 +44,7 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
     return Current(
         commit=source.commit,
         dirty=source.dirty,
+        changes=source.changes,
         policy=digests.policy(project),
         today=today,
         suites={

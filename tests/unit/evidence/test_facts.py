@@ -125,6 +125,7 @@ def test_a_change_and_a_new_file_both_make_a_tree_dirty(tmp_path: Path) -> None:
     assert not clean.dirty
     (tmp_path / "b").write_text("1")
     assert git.state(tmp_path).dirty
+    assert git.state(tmp_path).changes == ("b",)
     (tmp_path / "b").unlink()
     (tmp_path / "a").write_text("2")
     assert git.state(tmp_path) == git.SourceState(commit=clean.commit, dirty=True)
