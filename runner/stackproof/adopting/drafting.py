@@ -15,7 +15,7 @@ from stackproof.catalog.records import SetupSpec
 
 WORKFLOW = ".github/workflows/stackproof.yml"
 GITIGNORE = ".gitignore"
-IGNORED = ("__pycache__/", ".venv/", "venv/", ".env")
+IGNORED = ("__pycache__/", ".venv/", "venv/", ".nox/", ".env")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
