@@ -17,6 +17,7 @@ import pytest
 # (`--dist loadgroup`), beside others with other tests.
 _TOGETHER = (
     "e2e/adoptions/litellm_proxy",
+    "e2e/docs/test_desk_pages.py",
     "e2e/drift/test_changed_provider.py",
     "e2e/drift/test_noise.py",
     "e2e/kubernetes",
