@@ -76,7 +76,7 @@ class Rooms:
 
     def of(self, home: Home, name: str) -> Room:
         """A project of its own for one page."""
-        root = self.folder / name
+        root = self.folder / name / "desk"  # the folder's name is in what some commands print
         match home:
             case Home.REPOSITORY:
                 self._git("clone", "--quiet", "--shared", str(PROJECT), str(root))

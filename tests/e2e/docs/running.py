@@ -67,12 +67,20 @@ def _ran(step: Step, room: Room, before: int) -> tuple[int, list[str]]:
             if _INTERRUPT in step.output:
                 _wait_for(step.output[: step.output.index(_INTERRUPT)], log, process)
                 os.killpg(process.pid, signal.SIGINT)
-            code = process.wait(timeout=_SECONDS)
+            code = _end_of(process)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     return code, log.read_text(encoding="utf-8").splitlines()
+
+
+def _end_of(process: subprocess.Popen[bytes]) -> int:
+    """Its exit code, 124 as `timeout` has it where it does not end."""
+    try:
+        return process.wait(timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        return 124
 
 
 def _wait_for(shown: Sequence[str], log: Path, process: subprocess.Popen[bytes]) -> None:
