@@ -13,10 +13,10 @@ from stackproof.doctor.sources import Source, Sources
 from stackproof.doctor.tools import TOOLS, Tool
 
 _SOCKET = "pytest-socket"
-_FIXTURES = frozenset(
+FIXTURES = frozenset(
     {
         "stack", "openai_client", "async_openai_client", "anthropic_client", "async_anthropic_client", "http_client",
-        "text_model", "vision_model", "embedding_model", "embedding_dimension", "rerank_model", "safety_model",
+        "text_model", "tool_model", "vision_model", "embedding_model", "embedding_dimension", "rerank_model", "safety_model",
         "judge_model", "claim", "live_model",
     }
 )  # fmt: skip
@@ -144,7 +144,7 @@ def _fixtures(sources: Sources, root: str) -> Iterator[tuple[str, str]]:
         if (
             not _concerns(file.name, root)
             or "fixture" not in file.text
-            or not any(name in file.text for name in _FIXTURES)
+            or not any(name in file.text for name in FIXTURES)
         ):
             continue
         yield from _defined(file)
@@ -153,7 +153,7 @@ def _fixtures(sources: Sources, root: str) -> Iterator[tuple[str, str]]:
 def _defined(file: Source) -> Iterator[tuple[str, str]]:
     tree = file.tree()
     for node in ast.walk(tree) if tree is not None else ():
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name not in _FIXTURES:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name not in FIXTURES:
             continue
         if any("fixture" in ast.unparse(decorator) for decorator in node.decorator_list):
             yield node.name, f"{file.name}:{node.lineno}"

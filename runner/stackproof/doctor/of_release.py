@@ -95,7 +95,12 @@ def judge(facts: ReleaseFacts) -> Iterator[Finding]:
     else:
         has = "has" if len(facts.workflows) == 1 else "have"
         there = f"{some(facts.workflows)} {has} no word of it" if facts.workflows else "there is no workflow"
-        yield odd("release.workflow", "CI", f"runs no Stackproof: {there}", "`stackproof init` writes a workflow")
+        yield odd(
+            "release.workflow",
+            "CI",
+            f"runs no Stackproof: {there}",
+            "`stackproof init --ci github` writes a workflow, or `--ci gitlab`",
+        )
 
 
 def _gone(project: Path) -> Iterator[str]:

@@ -314,6 +314,15 @@ def test_the_page_lists_every_finding_that_asks_for_something_with_its_level() -
     assert {name: {*level.split(" or ")} for name, level in rows} == made
 
 
+def test_the_fixtures_that_are_ours_are_those_of_the_plugin() -> None:
+    found = {"claim"}
+    for path in (_SOURCES.parent / "fixtures.py", _SOURCES.parent / "plugin" / "live.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and any("fixture" in ast.unparse(one) for one in node.decorator_list):
+                found.add(node.name)
+    assert {name for name in found if not name.startswith("_")} == of_conflicts.FIXTURES
+
+
 def test_checks_have_a_module_each_and_no_module_is_without_one() -> None:
     assert {check.name for check in CHECKS} == {path.stem.removeprefix("of_") for path in _SOURCES.glob("of_*.py")}
 
