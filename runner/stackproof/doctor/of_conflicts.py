@@ -16,8 +16,8 @@ _SOCKET = "pytest-socket"
 FIXTURES = frozenset(
     {
         "stack", "openai_client", "async_openai_client", "anthropic_client", "async_anthropic_client", "http_client",
-        "text_model", "tool_model", "vision_model", "embedding_model", "embedding_dimension", "rerank_model", "safety_model",
-        "judge_model", "claim", "live_model",
+        "text_model", "tool_model", "vision_model", "embedding_model", "embedding_dimension", "rerank_model",
+        "safety_model", "judge_model", "claim", "live_model",
     }
 )  # fmt: skip
 
