@@ -57,6 +57,16 @@ def find(sources: Iterable[Source], layout: Layout) -> tuple[App, ...]:
     return tuple(best.values())
 
 
+def started_in(sources: Iterable[Source]) -> Iterator[str]:
+    """`module:name` that Python files start uvicorn with: `uvicorn.run("shop.main:app")`."""
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Call) and node.args and source.dotted(node.func) == "uvicorn.run":
+                place = source.value(node.args[0]).text
+                if place is not None and ":" in place:
+                    yield place
+
+
 def _rank(app: App) -> tuple[object, ...]:
     path = PurePosixPath(app.path)
     aside = not _ASIDE.isdisjoint(path.parts[:-1]) or path.name.startswith("test_")

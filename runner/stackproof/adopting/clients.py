@@ -13,6 +13,7 @@ from stackproof.adopting.found import Client
 from stackproof.adopting.source import Source, Value
 
 _SETTINGS = ("BaseSettings", "pydantic_settings.BaseSettings", "pydantic.BaseSettings")
+_HTTP = ("httpx", "httpx2", "requests", "aiohttp", "urllib3")
 _MODEL = re.compile(r"([a-z_-]+)[/:](\S+)")
 
 
@@ -39,7 +40,18 @@ def find(sources: Iterable[Source], own: frozenset[str]) -> tuple[Client, ...]:
             if sdks.MODULES[module] not in told:
                 made.append(Client(provider=sdks.MODULES[module], sdk=module, path=source.path))
                 told.add(sdks.MODULES[module])
-    return tuple(dict.fromkeys(made))
+    return tuple(dict.fromkeys(made)) or tuple(_by_url(sources))
+
+
+def _by_url(sources: list[Source]) -> Iterator[Client]:
+    """Providers whose URL stands in the code of a project that uses no SDK."""
+    found: dict[str, Client] = {}
+    for source in sources:
+        http = next((name for name in _HTTP if name in source.imports), None)
+        for node in ast.walk(source.tree) if http is not None else ():
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and (provider := _by_host(node.value)):
+                found.setdefault(provider, Client(provider=provider, sdk=str(http), path=source.path))
+    yield from found.values()
 
 
 def of_node(packages: frozenset[str]) -> tuple[Client, ...]:

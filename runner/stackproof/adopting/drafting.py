@@ -29,11 +29,12 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Piece:
-    """Text for a file that is there already, and so is left to its owner. where: the file."""
+    """Text that is left to the owner of a file. where: the file. new: it is no file yet, and lies above the project."""
 
     where: str
     text: str
     what: str
+    new: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,7 +193,7 @@ def _ci(found: Found, wishes: Wishes, installs: installing.Installs, *, python: 
         case CiSystem.GITHUB:
             text, what = render("github.yml", **words), "a verdict at every change"
             if folder:
-                yield Piece(where=f"{WORKFLOW} of the repository, which is above this folder", text=text, what=what)
+                yield Piece(where=f"{WORKFLOW} at the root of the repository", text=text, what=what, new=True)
             else:
                 yield Draft(path=WORKFLOW, text=text, what=what)
         case CiSystem.GITLAB:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from stackproof.adopting import apps, around, asking, clients, project, routes, walking
-from stackproof.adopting.found import Client, Found, Framework, Function
+from stackproof.adopting.found import App, Client, Found, Framework, Function
 from stackproof.adopting.source import Source, read
 
 _TOLD = 3
@@ -22,7 +22,7 @@ def look(root: Path) -> Found:
     sources, unread = _sources(root, walked.paths)
     tests = [source for source in sources if _is_test(source.path)]
     own = [source for source in sources if source not in tests]
-    layout = apps.Layout.of(sources, around.started_with(root))
+    layout = apps.Layout.of(sources, [*around.started_with(root), *apps.started_in(own)])
     found_apps = apps.find(own, layout)
     asked = asking.asking(own)
     top = around.top_of_git(root)
@@ -67,7 +67,7 @@ def look(root: Path) -> Found:
         subfolder=None if top is None else ("" if top == root else root.relative_to(top).as_posix()),
         ignores=around.ignores_bytecode(root, top),
         python_files=len(walked.paths),
-        notes=(*notes, *_notes(unread, walked)),
+        notes=(*notes, *_parts(root, found_apps), *_notes(unread, walked)),
     )
 
 
@@ -130,6 +130,15 @@ def _notes(unread: list[str], walked: walking.Walked) -> Iterator[str]:
         yield f"{folder}/ may not be looked into"
     if walked.cut:
         yield f"the repository is large: only the first {walking.FILES} Python files were looked at"
+
+
+def _parts(root: Path, found: tuple[App, ...]) -> Iterator[str]:
+    """Of an application that is a project of its own, below this one."""
+    for folder in PurePosixPath(found[0].path).parents[:-1] if found else ():
+        for name in ("pyproject.toml", "requirements.txt", "setup.py"):
+            if (root / folder / name).is_file():
+                yield f"{folder}/ has a {name} of its own: `stackproof init` can be run there as well"
+                return
 
 
 def _capitals(source: Source) -> frozenset[str]:

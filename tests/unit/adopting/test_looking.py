@@ -34,6 +34,18 @@ APPS: dict[str, tuple[dict[str, str], Framework, str, str]] = {
         "app.main:app",
         "backend",
     ),
+    "as Python starts a server": (
+        {"backend/app/main.py": FASTAPI + "import uvicorn\nuvicorn.run('app.main:app', port=80)\n"},
+        Framework.FASTAPI,
+        "app.main:app",
+        "backend",
+    ),
+    "as it imports itself": (
+        {"services/api/app/main.py": "from app.db import x\n" + FASTAPI, "services/api/app/db.py": "x = 1\n"},
+        Framework.FASTAPI,
+        "app.main:app",
+        "services/api",
+    ),
     "below a name that is none": (
         {"my-service/app/main.py": FASTAPI},
         Framework.FASTAPI,
@@ -185,6 +197,10 @@ CLIENTS: dict[str, tuple[str, list[tuple[str, str | None, str | None, str | None
     "Google": ("from google import genai\nc = genai.Client()\n", [("gemini", None, None, None)]),
     "Bedrock": ("import boto3\nc = boto3.client('bedrock-runtime')\n", [("bedrock", None, None, None)]),
     "Mistral": ("from mistralai import Mistral\nc = Mistral()\n", [("mistral", None, None, None)]),
+    "no SDK but its URL": (
+        "import httpx\nhttpx.post('https://api.openai.com/v1/responses')\n",
+        [("openai", None, None, None)],
+    ),
     "only its errors": ("from openai import OpenAIError\n", []),
     "boto3 for something else": ("import boto3\nc = boto3.client('s3')\n", []),
     "nothing": ("import json\n", []),
@@ -274,6 +290,11 @@ def test_a_part_of_a_repository_knows_where_it_is_and_whose_ci_it_has(repository
     found = look(root / "services/shop")
     assert (found.subfolder, found.ci, found.apps[0].place) == ("services/shop", (CiSystem.GITHUB,), "main:app")
     assert look(root).subfolder == ""
+
+
+def test_a_part_with_a_project_file_of_its_own_is_named(repository: Repository) -> None:
+    found = look(repository({"services/api/main.py": FASTAPI, "services/api/pyproject.toml": ""}))
+    assert found.notes == ("services/api/ has a pyproject.toml of its own: `stackproof init` can be run there as well",)
 
 
 def test_a_project_of_node_is_told_by_its_package(repository: Repository) -> None:

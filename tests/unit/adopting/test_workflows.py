@@ -46,7 +46,7 @@ def passes(root: Path, *command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.fixture(name="githubs", params=PROJECTS.values(), ids=PROJECTS.keys())
+@pytest.fixture(name="githubs", params=list(PROJECTS.values()), ids=list(PROJECTS))
 def _githubs(request: pytest.FixtureRequest, repository: Repository) -> Path:
     root = repository({"main.py": APP, **request.param})
     written(root, "github")
