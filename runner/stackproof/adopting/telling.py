@@ -76,10 +76,8 @@ def pieces(drafted: Drafted) -> Iterator[str]:
     """What belongs into files that are somebody's own."""
     for piece in drafted.pieces:
         yield ""
-        yield from _wrapped(
-            "",
-            f"{f'To put into {piece.where}' if piece.new else f'To add to {piece.where}, which is yours'}: {piece.what}",
-        )
+        head = f"To put into {piece.where}" if piece.new else f"To add to {piece.where}, which is yours"
+        yield from _wrapped("", f"{head}: {piece.what}")
         yield ""
         yield from (f"    {line}".rstrip() for line in piece.text.rstrip("\n").split("\n"))
 

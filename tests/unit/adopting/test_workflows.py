@@ -46,17 +46,19 @@ def passes(root: Path, *command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.fixture(name="githubs", params=list(PROJECTS.values()), ids=list(PROJECTS))
-def _githubs(request: pytest.FixtureRequest, repository: Repository) -> Path:
-    root = repository({"main.py": APP, **request.param})
-    written(root, "github")
-    return root
-
-
-def test_a_workflow_for_github_is_in_order_for_its_linters(githubs: Path) -> None:
-    workflow = ".github/workflows/stackproof.yml"
-    passes(githubs, program("actionlint"), workflow)
-    passes(githubs, program("zizmor"), "--offline", "--quiet", "--persona", "auditor", workflow)
+def test_workflows_for_github_are_in_order_for_their_linters(repository: Repository, tmp_path: Path) -> None:
+    folder = tmp_path / "all/.github/workflows"
+    folder.mkdir(parents=True)
+    for number, files in enumerate(PROJECTS.values()):
+        part = tmp_path / f"{number}"
+        part.mkdir()
+        root = repository({"main.py": APP, **files}).rename(part / "repo")
+        written(root, "github")
+        shutil.copy(root / ".github/workflows/stackproof.yml", folder / f"{number}.yml")
+    names = sorted(path.name for path in folder.iterdir())
+    assert len(names) == len(PROJECTS)
+    passes(folder, program("actionlint"), *names)
+    passes(folder, program("zizmor"), "--offline", "--quiet", "--persona", "auditor", *names)
 
 
 @pytest.mark.parametrize("files", [PROJECTS["pip"], PROJECTS["uv"]], ids=["pip", "uv"])
