@@ -55,6 +55,8 @@ _OUTER_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_")
 # Python would leave out every assert of helpers, and with `--assert=plain` of the tests too: all would be green.
 _NO_ASSERTS = "PYTHONOPTIMIZE"
 _IN_PROCESS = (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY)
+# With these LangChain sends a trace of every call to its makers' service, which a replay could not reach.
+_TRACED = ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2")
 _WITHOUT_A_KEY = "to try it without a key: --provider-service llama-cpp, a small model on this machine, smollm2:135m"
 _NAMED = re.compile(r"\{(\w+)\}")
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
@@ -135,6 +137,8 @@ def build(
     inherited = {
         name: value for name, value in caller.items() if name not in _OURS and not name.startswith(_OUTER_PYTEST)
     }
+    if cell.inference_mode is Mode.REPLAY:
+        inherited |= {name: "false" for name in _TRACED if inherited.get(name)}
     common = {**inherited, **_absent(cell.setup.env, inherited)}
     if service_url is not None:
         common |= _served(cell, service_url)

@@ -323,6 +323,15 @@ def test_what_a_run_has_beside_its_stack_is_called_past_a_proxy() -> None:
         assert values["NO_PROXY"] == "localhost,127.0.0.1,postgres,172.18.0.3,172.18.0.1,edge"
 
 
+@pytest.mark.parametrize(("mode", "wanted"), [(Mode.REPLAY, "false"), (Mode.RECORD, "true")])
+def test_a_trace_of_every_call_is_sent_where_calls_go_out_and_not_in_replay(mode: Mode, wanted: str) -> None:
+    caller = {"OPENAI_API_KEY": "sk-real-key-abcdefghij", "REGION": "us", "LANGSMITH_TRACING": "true"}
+    built = run(Case(cell=replace(CELL, inference_mode=mode), options={}, caller=caller))
+    assert built.tests["LANGSMITH_TRACING"] == built.stack["LANGSMITH_TRACING"] == wanted
+    asked = run(Case(cell=CELL, options={"env": ("LANGSMITH_TRACING=true",)}, caller=caller))
+    assert asked.tests["LANGSMITH_TRACING"] == "true"
+
+
 def test_recorder_is_told_who_is_called_and_by_whom() -> None:
     caller = {"OPENAI_BASE_URL": "http://10.0.0.7:8000/v1/", "REGION": "us"}
     built = run(Case(cell=SERVED, caller=caller))
