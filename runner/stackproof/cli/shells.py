@@ -8,11 +8,12 @@ What they ask is the line up to the cursor, in COMP_LINE; the answer has one off
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from importlib import resources
 
 import click
-from click.shell_completion import CompletionItem, ShellComplete, split_arg_string
+from click.shell_completion import CompletionItem, ShellComplete
 
 from stackproof.cli.completing import VARIABLE
 
@@ -34,7 +35,7 @@ class Completion(ShellComplete):
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """The words before the cursor, without the command and variables set for it, and the one at it."""
-        words = [word.replace(_END, "") for word in split_arg_string(self.line + _END)]
+        words = [word.replace(_END, "") for word in _split(self.line + _END)]
         while len(words) > 1 and re.match(r"[A-Za-z_]\w*=", words[0]):
             words.pop(0)
         return words[1:-1], words[-1] if len(words) > 1 else ""
@@ -110,6 +111,18 @@ def answer(cli: click.Command, around: object, environ: Mapping[str, str]) -> st
         return shell.complete()
     except Exception:  # noqa: BLE001 - whatever it is, it is not for a command line that is being typed
         return ""
+
+
+def _split(line: str) -> list[str]:
+    """The words of a line that is not complete: a quote may be open. Each version of click has this somewhere else."""
+    lexer = shlex.shlex(line, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words: list[str] = []
+    try:
+        words.extend(lexer)
+    except ValueError:
+        words.append(lexer.token)
+    return words
 
 
 def _is_quoted(line: str) -> bool:
