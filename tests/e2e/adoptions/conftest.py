@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ collect_ignore_glob = ["*/project/*"]
 _UNUSED = ("anyio", "asyncio", "hypothesispytest", "langsmith_plugin", "recording", "rerunfailures", "xdist")
 _OUTER = ("STACKPROOF_", "PYTEST_", "OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "GITHUB_", "GITLAB_", "GIT_")
 _LONGEST = 900.0  # seconds; one installs a server and its hundred packages on a busy machine
+_PAGES = Path(__file__).parents[3] / "docs/adoptions"
+_FILE = re.compile(r"^`([\w./-]+)`[^\n]*\n(?:[^\n`]+\n)*\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^\$ (.+)$", re.MULTILINE)
 _NOBODY = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull} | {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -44,12 +48,17 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """A repository of somebody's own: their code and their tests, and nothing of Stackproof."""
+    """A repository of somebody's own: their code and their tests, and nothing of Stackproof.
+
+    typed: the command lines so far.
+    """
 
     root: Path
+    typed: list[str] = field(default_factory=list)
 
     def type(self, line: str) -> Said:
         """One line, as in a terminal whose environment is this one, and in which no key is set."""
+        self.typed.append(line)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_OUTER) and name != "CI"}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         addopts = " ".join(["-pno:cacheprovider", *(f"-pno:{name}" for name in _UNUSED)])
@@ -79,13 +88,29 @@ class Project:
 
     def commit(self) -> None:
         """All that there is."""
-        for line in ("git add --all", "git commit --quiet --message 'another step'"):
+        for line in ("git add --all", "git commit --quiet --message 'Test with Stackproof'"):
             said = self.type(line)
             assert said.code == 0, said.text
+
+    def never_typed(self, name: str) -> list[str]:
+        """Commands that a page of docs/adoptions shows and that were not typed here."""
+        shown = _COMMAND.findall(page(name))
+        assert shown
+        return [line for line in shown if line not in self.typed]
 
     def recordings(self) -> int:
         """How many files of recordings there are."""
         return sum(1 for _ in (self.root / "recordings").rglob("*.json"))
+
+
+def page(name: str) -> str:
+    """A page of docs/adoptions."""
+    return (_PAGES / name).read_text(encoding="utf-8")
+
+
+def files_of(name: str) -> dict[str, str]:
+    """The files that a page of docs/adoptions gives whole, by their names."""
+    return dict(_FILE.findall(page(name)))
 
 
 @pytest.fixture

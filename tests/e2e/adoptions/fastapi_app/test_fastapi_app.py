@@ -1,56 +1,42 @@
 """A FastAPI app that asks OpenAI and Anthropic: with a stream, a way out to the other provider, and a refusal.
 
-From nothing to a verdict, by the commands that its owner types. There are no keys: what has them in the story asks the
-real llama.cpp server here, which speaks both formats.
+From nothing to a verdict, by the files and the commands of docs/adoptions/fastapi.md. There are no keys: what has them
+in the story asks the real llama.cpp server here, which speaks both formats.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.adoptions.conftest import Project, files_of, page
+from tests.e2e.run.docker.conftest import _alone
 
 from stackproof.catalog.records import ServiceSpec
-
-if TYPE_CHECKING:
-    from tests.e2e.adoptions.conftest import Project
+from stackproof.errors import DockerError
+from stackproof.stack import engine
 
 pytest.importorskip("fastapi", reason="adoptions need fastapi")
 
-SETUPS = "both: {combines: [gpt, anthropic]}\n"
-STACK = """\
-description: Our help desk
-modes: [library, server]
-python_path: ["../.."]
-app: helpdesk.app:create_app
-command: ["{python}", "-m", "uvicorn", "--factory", "helpdesk.app:create_app", "--port", "{port}"]
-readiness: {path: /health}
-env: {HELPDESK_GPT: "smollm2:135m", HELPDESK_CLAUDE: "smollm2:135m"}
-"""
-SUITES = """\
-suites:
-  desk: {description: What must work, roots: [tests/integration/desk], default_setup: both}
-"""
-POLICY = """\
-version: 1
-cells:
-  - {suite: desk, setup: both, stack: "library:helpdesk"}
-  - {suite: desk, setup: both, stack: "server:helpdesk"}
-"""
+PAGE = "fastapi.md"
 STAND_IN = "--provider-service llama-cpp"
+RECORD = f"stackproof run --inference-mode record {STAND_IN}"
+IN_A_CONTAINER = "stackproof run --stack-config docker:helpdesk"
+
+
+def described(project: Project) -> None:
+    """Say how it starts, whom it calls, and which tests there are."""
+    files = files_of(PAGE)
+    for name in ("stacks/helpdesk/stack.yaml", "stacks/setups.yaml", "tests/suites.yaml"):
+        project.write(name, files[name])
 
 
 def test_an_app_with_two_providers_is_recorded_replayed_mended_and_judged(
     adopted: Callable[[str], Project], llama_cpp: ServiceSpec
 ) -> None:
     project = adopted("fastapi_app")
-    for name, text in (
-        ("stacks/setups.yaml", SETUPS),
-        ("stacks/helpdesk/stack.yaml", STACK),
-        ("tests/suites.yaml", SUITES),
-    ):
-        project.write(name, text)
+    described(project)
 
     # Nothing is recorded yet: one command records all of it, and says which keys it wants.
     first = project.type("stackproof run --stack-config library:helpdesk")
@@ -59,13 +45,13 @@ def test_an_app_with_two_providers_is_recorded_replayed_mended_and_judged(
     keyless = project.type("stackproof run --inference-mode record")
     assert keyless.code == 2
     assert keyless.has("setup 'both' needs OPENAI_API_KEY and ANTHROPIC_API_KEY for record", STAND_IN)
-    recorded = project.type(f"stackproof run --inference-mode record {STAND_IN}")
+    recorded = project.type(RECORD)
     assert recorded.code == 0
     assert recorded.has("recordings: 7 calls recorded, 7 files written", "PASS  desk × both × server:helpdesk")
     listed = project.type("stackproof recordings list")
     assert listed.has("400          POST /chat/completions", "200  stream  POST /chat/completions", "POST /v1/messages")
 
-    # What the server recorded replays in the process of the tests, by the command and by pytest.
+    # What was recorded in one way replays in the other, and by pytest alone.
     plain = project.type("pytest")
     assert plain.has("5 passed", "provider calls: 7 replayed, 0 recorded, 0 missed, 0 unused")
 
@@ -78,7 +64,7 @@ def test_an_app_with_two_providers_is_recorded_replayed_mended_and_judged(
     (command, *_) = (line.partition("record it: ")[2] for line in missed.text.splitlines() if "record it: " in line)
     assert project.type(f"{command} {STAND_IN}").has("2 recorded", "2 files written", "PASS")
     # Not green with what nobody asks for any more, nor before somebody has said which tests there have to be.
-    project.write("ci/release.yaml", POLICY)
+    project.write("ci/release.yaml", files_of(PAGE)["ci/release.yaml"])
     project.commit()
     untidy = project.type("stackproof verify-release")
     assert untidy.code == 6
@@ -92,3 +78,31 @@ def test_an_app_with_two_providers_is_recorded_replayed_mended_and_judged(
     assert judged.code == 0
     assert judged.has("RELEASE VERDICT  PASS", "library:helpdesk  5 passed, as expected", "server:helpdesk   5 passed")
     assert project.recordings() == 7
+    assert project.never_typed(PAGE) == [IN_A_CONTAINER]
+
+
+def test_its_image_replays_what_was_recorded_in_this_process(
+    adopted: Callable[[str], Project], llama_cpp: ServiceSpec
+) -> None:
+    base = os.environ.get("STACKPROOF_DOCKER_BASE")
+    try:
+        engine.connect(os.environ).close()
+    except DockerError as error:
+        pytest.skip(f"needs docker: {error.message}")
+    if not base:
+        pytest.skip("needs docker and a base image with Python in STACKPROOF_DOCKER_BASE")
+    project = adopted("fastapi_app")
+    described(project)
+    assert project.type(f"{RECORD} --stack-config library:helpdesk").has("7 files written", "PASS")
+    files = files_of(PAGE)
+    for name in ("stacks/helpdesk/requirements.txt", "stacks/helpdesk/Dockerfile"):
+        project.write(name, files[name])
+    (docker,) = (line for line in page(PAGE).splitlines() if line.startswith("docker: {"))
+    project.change(
+        "stacks/helpdesk/stack.yaml", "modes: [library, server]", f"modes: [library, server, docker]\n{docker}"
+    )
+    with _alone():
+        ran = project.type(f"env STACKPROOF_DOCKER_BASE={base} {IN_A_CONTAINER}")
+    assert ran.has(
+        "7 replayed, 0 recorded, 0 missed, 0 unused; sealed (network namespace)", "PASS  desk × both × docker"
+    )
