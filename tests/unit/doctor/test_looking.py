@@ -322,6 +322,12 @@ def test_blocked_sockets_are_an_obstacle_to_a_server(make: Make, tmp_path: Path)
     assert [each.level for each in _wrong(of_conflicts, make(excepted, path=path))] == [Level.ODD]
 
 
+def test_options_of_another_recorder_are_found_with_and_without_a_value(make: Make) -> None:
+    for option in ("--record-mode=none", "--block-network", "--record-mode none"):
+        assert _ids(of_conflicts, make({"pytest.ini": f"[pytest]\naddopts = {option}\n"})) == {"conflicts.network"}
+    assert "pytest.workers" in _ids(of_pytest, make({"pytest.ini": "[pytest]\naddopts = --numprocesses=4\n"}))
+
+
 def test_a_fixture_of_our_name_is_named_with_its_line(make: Make) -> None:
     text = "import pytest\n\n@pytest.fixture(scope='session')\ndef openai_client(): ...\n\ndef stack(): ...\n"
     (found,) = _wrong(of_conflicts, make({"tests/conftest.py": text}))
@@ -431,6 +437,10 @@ def test_a_replay_without_a_recording_gets_the_command_that_records(make: Make) 
     assert (found.id, found.level) == ("recordings.none", Level.MISSING)
     assert "`stackproof run --setup local --inference-mode record`" in (found.remedy or "")
     assert _ids(of_recordings, make(environ={"STACKPROOF_INFERENCE_MODE": "record"})) == set()
+
+
+def test_a_setup_that_calls_nobody_needs_no_recordings(make: Make) -> None:
+    assert _ids(of_recordings, make({"stacks/setups.yaml": "local: {description: d, env: {}}\n"})) == set()
 
 
 def test_git_says_which_are_ignored_and_which_are_not_committed(make: Make) -> None:
