@@ -9,6 +9,7 @@ from stackproof.cli import completing
 from stackproof.cli.cli_words import CommandGroup
 from stackproof.cli.surroundings import Surroundings, run_folder
 from stackproof.errors import ExitCode
+from stackproof.plaintext import counted
 
 
 @click.group(
@@ -48,5 +49,5 @@ def promote(around: Surroundings, run: str) -> int:
 
     for cell in promotion.promote(run_folder(around.project, run)):
         left = f", {cell.left} left of tests that did not pass" if cell.left else ""
-        console.out(f"{cell.cell}: {cell.written} files written, {cell.removed} removed{left}")
+        console.out(f"{cell.cell}: {counted(cell.written, 'file')} written, {cell.removed} removed{left}")
     return ExitCode.PASS

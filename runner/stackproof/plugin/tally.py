@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof import calls_told
+from stackproof.plaintext import counted
 from stackproof.plugin.keeping import Kept
 from stackproof.recorder import encodings
 from stackproof.recorder.brain import Brain
@@ -90,9 +91,9 @@ def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
     """What the terminal says at the end."""
     told = [f"provider calls: {calls_told.counted(facts, mode)} ({mode.value})"]
     if mode.records:
-        told.append(f"recordings: {facts['written']} files written, {facts['removed']} removed")
+        told.append(f"recordings: {counted(facts['written'], 'file')} written, {facts['removed']} removed")
     if facts["not_promoted"]:
-        told.append(f"not kept: {facts['not_promoted']} recordings of tests that failed")
+        told.append(f"not kept: {counted(facts['not_promoted'], 'recording')} of tests that failed")
     if facts["refused"]:
         told.append(f"not kept: {facts['refused']} answers ({', '.join(facts['dropped'])})")
     if facts["encoded"]:

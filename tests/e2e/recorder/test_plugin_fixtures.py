@@ -244,7 +244,7 @@ def test_each(ask, n):
     assert missed.code == 1
     assert missed.has("1 failed, 3 passed, 3 errors", "4 missed")
     recorded = project.pytest("record", "tests/integration", "-n", "2")
-    assert recorded.has("3 files written", "not kept: 1 recordings of tests that failed")
+    assert recorded.has("3 files written", "not kept: 1 recording of tests that failed")
 
 
 def test_a_test_that_has_its_own_event_loop_thread_keeps_its_scope(project: Project, probe: Probe) -> None:

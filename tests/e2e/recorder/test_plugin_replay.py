@@ -122,7 +122,7 @@ def test_flaky(ask, tmp_path_factory):
 """)
     recorded = project.pytest("record", "tests/integration", "--reruns", "1", "-rR")
     assert recorded.code == 0, recorded.out
-    assert recorded.has("1 rerun", "not kept: 1 recordings of tests that failed")
+    assert recorded.has("1 rerun", "not kept: 1 recording of tests that failed")
     assert project.recordings() == {
         "test_it.py::test_flaky hello": "answer 2 to hello",
         "test_it.py::test_flaky second": "answer 3 to second",
