@@ -123,6 +123,13 @@ def test_lines_fit_80_columns_and_commands_stay_whole() -> None:
     assert lines[-1] == "nothing stands in the way of a replay; 1 thing is odd"
 
 
+def test_a_path_is_never_cut() -> None:
+    path = "tests/integration/a-test-with-a-long-name/test_it.py:17"
+    for before in range(60):
+        found = _of(odd("runs.killed", "run a", f"{'x' * before} {path}", "nothing"))
+        assert any(path in line for _, line in shown.lines(found, width=80)), before
+
+
 def test_what_is_in_order_is_one_entry_and_what_is_not_has_one_each() -> None:
     found = _of(
         ok("keys.none", "setup a", "needs no key"),
