@@ -11,6 +11,8 @@ import click
 
 from stackproof import __version__, console
 from stackproof.ci import log
+from stackproof.cli import completing
+from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.doctor import shown
@@ -39,8 +41,14 @@ Checks:
 
 
 @click.command("doctor", help=_HELP + "\n".join(f"  {check.name.ljust(11)} {check.asks}" for check in CHECKS))
-@click.option("--only", metavar="CHECK", multiple=True, help="Only these checks, by comma or repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@click.option(
+    "--only",
+    metavar="CHECK",
+    multiple=True,
+    help="Only these checks, by comma or repeated.",
+    shell_complete=completing.words(*BY_NAME),
+)
+@json_option
 @click.pass_obj
 def doctor(around: Surroundings, only: tuple[str, ...], as_json: bool) -> int:
     """See _HELP: the checks are listed in it."""

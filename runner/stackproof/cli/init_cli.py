@@ -18,6 +18,7 @@ from stackproof.adopting.found import CiSystem, Found, Framework
 from stackproof.adopting.wishes import Wishes
 from stackproof.catalog.records import SetupSpec
 from stackproof.catalog.setups import load_setups
+from stackproof.cli import completing
 from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
@@ -80,7 +81,12 @@ class Proposal:
 @click.option("--dry-run", is_flag=True, help="Show the files and write none.")
 @click.option("--name", metavar="NAME", help="What the stack and the suite are called. Default: the project's name.")
 @click.option("--app", metavar="MODULE:NAME", help="The application, or a function that makes it; none: a library.")
-@click.option("--setup", metavar="NAME", help="Whom it calls, from `stackproof setups`. Default: what the code calls.")
+@click.option(
+    "--setup",
+    metavar="NAME",
+    help="Whom it calls, from `stackproof setups`. Default: what the code calls.",
+    shell_complete=completing.setup,
+)
 @click.option("--ci", metavar="|".join(_CI), type=click.Choice(_CI), help="Whose workflow. Default: what is used here.")
 @click.option("--requirement", metavar="TEXT", help="What nox and CI install Stackproof by, as pip takes it.")
 @click.option("--beside", is_flag=True, help="Put the draft of a file that is there next to it, as FILE.new.")

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -155,6 +156,22 @@ def test_threads_and_tasks_of_a_block_belong_to_it(block: Any, ask: Ask, provide
             assert pool.submit(ask, "c").result() == "Hello 1"
             assert asyncio.run(both()) == [200, 200]
     assert calls.recorded == 3
+
+
+def test_a_thread_that_is_older_than_the_block_belongs_to_it(block: Any, ask: Ask, tmp_path: Path) -> None:
+    go, said = threading.Event(), list[str]()
+
+    def wait_and_ask() -> None:
+        go.wait(60)
+        said.append(ask("a"))
+
+    older = threading.Thread(target=wait_and_ask)
+    older.start()
+    with block("record"):
+        go.set()
+        older.join(60)
+    assert said == ["Hello 1"]
+    assert len(files(tmp_path)) == 1
 
 
 def test_replay_lets_nothing_else_out_but_what_is_reachable(block: Any, provider: Provider) -> None:
