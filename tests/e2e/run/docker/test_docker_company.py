@@ -9,7 +9,7 @@ import os
 import tarfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -98,7 +98,8 @@ def test_a_build_is_told_of_none_of_them(engine: Engine, tmp_path: Path, monkeyp
         try:
             arguments = {"BASE": os.environ["STACKPROOF_DOCKER_BASE"]}
             said = "\n".join(connected.build(context, tag=tag, arguments=arguments, labels={}))
-            kept = json.dumps([connected._client.history(tag), connected._client.inspect_image(tag)])
+            client: Any = connected._client
+            kept = json.dumps([client.history(tag), client.inspect_image(tag)])
         finally:
             connected.remove_image(tag)
     assert "PATH=" in said
