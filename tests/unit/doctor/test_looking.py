@@ -135,6 +135,14 @@ def test_an_environment_in_the_project_that_is_another_is_named(make: Make) -> N
     assert "python.other-environment" not in _ids(of_python, make(environ={"VIRTUAL_ENV": sys.prefix}))
 
 
+def test_an_environment_in_the_project_that_this_is_has_nothing_beside_it(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make({".venv/pyvenv.cfg": ""})
+    monkeypatch.setattr(sys, "prefix", str(place.project / ".nox" / "integration"))
+    assert "python.other-environment" not in _ids(of_python, place)
+
+
 def test_a_temporary_folder_that_is_not_there_is_an_obstacle(make: Make, tmp_path: Path) -> None:
     place = make(environ={"TMPDIR": str(tmp_path / "gone")})
     assert ("machine.temporary", Level.MISSING) in {(each.id, each.level) for each in _wrong(of_machine, place)}
