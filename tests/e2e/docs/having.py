@@ -20,7 +20,8 @@ def _has(word: str) -> bool:
         return True  # a block that fails says more than a skip
     match word:
         case "docker":
-            return _ends_well("docker", "version")
+            # Where there is no base image with Python, nothing can be built.
+            return "STACKPROOF_DOCKER_BASE" in os.environ and _ends_well("docker", "version")
         case "Node.js":
             return shutil.which("npm") is not None
         case "namespaces":
