@@ -32,7 +32,7 @@ ADD contents.tar /
 COPY source.json {project}/{packed}
 RUN mkdir -p {project}/.stackproof && chown {user}:{user} {project}/.stackproof \\
  && echo 'shards:x:{user}:{user}::/tmp:/bin/sh' >>/etc/passwd && echo 'shards:x:{user}:' >>/etc/group
-ENV PATH={bin}:$PATH PYTHONPATH=/stackproof/lib PYTHONDONTWRITEBYTECODE=1
+ENV PATH={bin}:$PATH PYTHONPATH=/stackproof/lib PYTHONDONTWRITEBYTECODE=1 STACKPROOF_PYTHON={python}
 WORKDIR {project}
 USER {user}:{user}
 CMD ["python", "-m", "stackproof", "--help"]
@@ -77,7 +77,10 @@ def prepare(
         ours,
     ]
     bin_folder = Path(stack.docker.python).parent
-    dockerfile = _DOCKERFILE.format(bin=bin_folder, project=PROJECT, user=USER, packed=git.PACKED).encode()
+    # The project's configuration may name a Python of another machine.
+    dockerfile = _DOCKERFILE.format(
+        bin=bin_folder, python=stack.docker.python, project=PROJECT, user=USER, packed=git.PACKED
+    ).encode()
     state = hashlib.sha256(facts.id.encode() + dockerfile + git.packed(source))
     for line in _lines(folders):
         state.update(line)

@@ -73,13 +73,17 @@ def read(text: bytes, variables: Mapping[str, str]) -> Order:
 
 
 def options_of(cell: Cell, options: RunOptions) -> RunOptions:
-    """The options of a run that runs this cell, a shard, and nothing else, where it is started."""
+    """The options of a run that runs this cell, a shard, and nothing else, where it is started.
+
+    With the Python of the image that it is started in: a path of this machine says nothing there.
+    """
     return replace(
         options,
         suite=cell.suite.name,
         setup=cell.setup.name,
         stack_config=cell.stack_config,
         shard=str(cell.shard),
+        python=None,
         sources={**options.sources, "shard": Source.COMMAND_LINE},
         engine="local",
         shards=None,

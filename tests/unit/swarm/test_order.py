@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,12 @@ def test_an_order_comes_as_it_went_and_the_values_of_env_go_another_way() -> Non
     text = ORDER.to_json()
     assert b"sk-not-to-be-seen" not in text
     assert orders.read(text, {"OPENAI_API_KEY": "sk-not-to-be-seen"}) == ORDER
+
+
+def test_a_task_runs_with_the_python_of_its_image() -> None:
+    names: Any = SimpleNamespace(name="base")
+    cell: Any = SimpleNamespace(suite=names, setup=names, stack_config="docker-library:desk", shard="1/4")
+    assert orders.options_of(cell, replace(OPTIONS, python="/home/me/.venv/bin/python")).python is None
 
 
 def test_an_order_of_another_version_is_refused() -> None:
