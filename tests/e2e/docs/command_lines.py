@@ -74,7 +74,7 @@ def _nox(session: str, rest: Sequence[str]) -> Iterator[str]:
 
 def _ours(words: Sequence[str]) -> Iterator[str]:
     command: click.Command = cli
-    context = click.Context(cli, info_name="stackproof")
+    context = click.Context(cli, info_name="stackproof", **cli.context_settings)
     rest = list(words)
     while isinstance(command, click.Group):
         if not rest or rest[0].startswith("-"):

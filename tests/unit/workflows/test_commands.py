@@ -92,7 +92,7 @@ def _command(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that `words` name, and what follows its name."""
     command: click.Command = cli
     rest = list(words)
-    context = click.Context(cli, info_name="stackproof")
+    context = click.Context(cli, info_name="stackproof", **cli.context_settings)
     while isinstance(command, click.Group):
         found = command.get_command(context, rest[0])
         assert found is not None, f"there is no stackproof {' '.join(words)}"
