@@ -103,8 +103,6 @@ def judge(facts: InstallFacts) -> Iterator[Finding]:
 
 def _is_of(command: Path, binaries: Path) -> bool:
     """Whether a command is of the environment with that folder of programs, as far as can be told."""
-    if command.resolve().parent == binaries.resolve():
-        return True
     python = _python_of(command)
     # What finds its Python by itself, as uv's scripts do, lies beside it.
     return python is None or not python.is_absolute() or python.parent.resolve() == binaries.resolve()

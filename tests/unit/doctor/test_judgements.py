@@ -214,6 +214,7 @@ CASES: list[tuple[Any, Any, set[str]]] = [
     (of_conflicts, of_conflicts.ConflictFacts(fixtures=(("stack", "conftest.py:3"),)), {"conflicts.fixture odd"}),
     (of_libraries, of_libraries.LibraryFacts(installed={"httpx": "0.28.1", "requests": "2.0"}), set()),
     (of_libraries, of_libraries.LibraryFacts(installed={"urllib3": "1.26.20"}), {"libraries.version missing"}),
+    (of_libraries, of_libraries.LibraryFacts(installed={"aiohttp": "3.9.5"}), {"libraries.version missing"}),
     (of_libraries, of_libraries.LibraryFacts(installed={}, impostors=("urllib3-future",)), {"libraries.impostor odd"}),
     (of_bypass, of_bypass.BypassFacts(read=3, installed=("grpcio",)), set()),
     (
