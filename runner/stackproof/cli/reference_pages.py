@@ -9,7 +9,7 @@ from pathlib import Path
 from stackproof.catalog.catalog import builtin_folder
 from stackproof.catalog.records import SetupSpec
 from stackproof.catalog.setups import load_setups
-from stackproof.cli import reference_api, reference_commands
+from stackproof.cli import reference_api, reference_commands, reference_messages
 from stackproof.file_schemas.pages import table as _markdown
 from stackproof.file_schemas.reference import FOLDER, SCHEMAS, file_pages, schema_files
 from stackproof.option_kinds import Group, Kind, Option
@@ -24,6 +24,8 @@ def pages() -> dict[str, str]:
     made = {"options.md": options_page(OPTIONS), "setups.md": setups_page(setups)}
     made["commands.md"] = reference_commands.page(_GENERATED.format(source="the commands in `runner/stackproof/cli`"))
     made |= reference_api.pages(_GENERATED)
+    said_by = _GENERATED.format(source="what `runner/stackproof` says")
+    made["messages.md"] = reference_messages.page(said_by, Path(__file__).parents[1])
     # The readers are watched at this project's own files, so that an installed Stackproof has none of these.
     files = file_pages(builtin_folder().parent)
     return made | {(FOLDER / name).as_posix(): text for name, text in files.items()}
