@@ -189,6 +189,32 @@ def test_where_a_file_cannot_be_written_nothing_is_left(
     assert sorted(path for path in root.rglob("*") if path.is_dir()) == folders
 
 
+def test_a_file_that_comes_to_be_meanwhile_is_not_overwritten(
+    repository: Repository, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = repository({"main.py": MAIN, "noxfile.py": "import nox\n", "ci/release.yaml": "mine\n"})
+    before = files(root)
+    monkeypatch.setattr("stackproof.adopting.placing.there", lambda *_: False)
+    assert init(root, "--yes") == ExitCode.USAGE
+    assert "nothing was changed" in capsys.readouterr().err
+    assert files(root) == before
+
+
+def test_a_package_in_src_is_imported_from_there(repository: Repository) -> None:
+    root = repository({"src/guide/__init__.py": LIBRARY})
+    assert init(root, "--yes") == ExitCode.PASS
+    (path,) = catalog.load(root).stack("repo").python_path
+    assert path.resolve() == root / "src"
+
+
+def test_a_key_of_its_own_makes_a_setup_of_its_own(repository: Repository) -> None:
+    root = repository({"main.py": "import os\n" + MAIN.replace("OpenAI()", "OpenAI(api_key=os.environ['DESK_KEY'])")})
+    assert init(root, "--yes") == ExitCode.PASS
+    setup = catalog.load(root).setup("repo")
+    assert setup.secrets == ("DESK_KEY",)
+    assert [provider.variable for provider in setup.providers] == ["OPENAI_BASE_URL"]
+
+
 def test_a_link_that_leads_nowhere_is_not_written_through(
     repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

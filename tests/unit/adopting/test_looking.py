@@ -135,7 +135,7 @@ def test_an_application_is_found(
         {"main.py": "from fastapi import FastAPI\ndef make(*, settings):\n    return FastAPI()\n"},
         {"main.py": "from other import FastAPI\napp = FastAPI()\n"},
         {"tests/app.py": FASTAPI, "tests/test_app.py": FASTAPI},
-        {".hidden/main.py": FASTAPI, "node_modules/x/main.py": FASTAPI, "venv/lib/main.py": FASTAPI},
+        {".hidden/main.py": FASTAPI, "node_modules/x/main.py": FASTAPI, "vendor/x/main.py": FASTAPI},
         {"env/pyvenv.cfg": "", "env/main.py": FASTAPI, "build/main.py": FASTAPI},
         {"not-a-name.py": FASTAPI},
     ],
