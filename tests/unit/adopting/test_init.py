@@ -324,6 +324,16 @@ def test_no_value_of_a_secret_is_read_or_told(repository: Repository, capsys: py
     assert not any(b"sk-" in text for name, text in files(root).items() if name != ".env")
 
 
+def test_what_should_be_in_no_commit_is_left_out_of_the_commands(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repository({"main.py": MAIN, ".env": "", "env/pyvenv.cfg": "", ".gitignore": "__pycache__/\n"})
+    assert init(root, "--yes") == ExitCode.PASS
+    told = capsys.readouterr().out
+    assert "printf '%s\\n' .env env/ >> .gitignore" in told
+    assert "git add .gitignore main.py\n" in told
+
+
 @pytest.mark.parametrize(("answers", "written"), [(["", "", "y"], True), (["desk", "none", "n"], False)])
 def test_on_a_terminal_little_is_asked_and_each_question_has_an_answer(
     repository: Repository, answers: list[str], written: bool
