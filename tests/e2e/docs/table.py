@@ -159,6 +159,8 @@ def _page(name: str, said: Mapping[str, Any], problems: list[str]) -> Page:
         begins = [block for block in blocks if block.text.startswith(words)]
         has = begins if len(begins) == 1 else [block for block in blocks if words in block.text]
         problems += [f"{name}: {key} is no key of an entry" for key in entry.keys() - _KEYS]
+        if not (PROJECT / entry.get("by", ".")).exists():
+            problems.append(f"{name}: there is no {entry['by']}")
         if len(has) != 1:
             problems.append(f"{name}: {len(has)} blocks begin with {words!r} or have it")
         elif by_line.setdefault(has[0].line, entry) is not entry:
@@ -169,10 +171,15 @@ def _page(name: str, said: Mapping[str, Any], problems: list[str]) -> Page:
         if not whole and block.line not in by_line and block.is_terminal and not block.steps()
     ]
     entries = tuple(_entry(block, by_line.get(block.line, whole)) for block in blocks)
+    problems += [
+        f"{entry.block.place} has an entry in the table, and no command that could be run"
+        for entry in entries
+        if entry.way is Way.RUN and not entry.block.steps() and entry.block.line in by_line
+    ]
     return Page(name=name, home=Home(said.get("in", "repository")), entries=entries, problems=tuple(problems))
 
 
-_KEYS = {"at", "file", "load", "why", "before", "after", "exits", "compare", "needs", "environ", "beside"}
+_KEYS = {"at", "by", "file", "load", "why", "before", "after", "exits", "compare", "needs", "environ", "beside"}
 
 
 def _entry(block: Block, said: Mapping[str, Any]) -> Entry:
@@ -181,7 +188,7 @@ def _entry(block: Block, said: Mapping[str, Any]) -> Entry:
         block=block,
         file=said.get("file", ""),
         load=said.get("load", ""),
-        why=Why[said["why"].upper()] if "why" in said else None,
+        why=Why[said["why"].upper()] if "why" in said else Why.OWN if "by" in said else None,
         by=said.get("by", ""),
         before=said.get("before", ""),
         after=said.get("after", ""),
