@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from stackproof import painting
 from stackproof.ci import kind
 from stackproof.ci.kind import Kind
 from stackproof.errors import ExitCode, StackproofError
@@ -34,8 +35,10 @@ def open_streams() -> None:
 
 
 def is_plain(stream: IO[str], environ: Mapping[str, str]) -> bool:
-    """Whether colour and live views are out of place: no terminal, NO_COLOR, or a CI system, whatever it emulates."""
-    return bool(environ.get("NO_COLOR")) or kind.of(environ) is not Kind.NONE or not stream.isatty()
+    """Whether colour and live views are out of place: no terminal, one that can do neither, NO_COLOR, or a CI system."""
+    if not stream.isatty() or environ.get("TERM") in ("dumb", "unknown"):
+        return True
+    return bool(environ.get("NO_COLOR")) or kind.of(environ) is not Kind.NONE
 
 
 def make(stream: IO[str], environ: Mapping[str, str]) -> Console:
@@ -62,8 +65,8 @@ def make(stream: IO[str], environ: Mapping[str, str]) -> Console:
 
 
 def out(text: str) -> None:
-    """A line on standard output."""
-    print(text, flush=True)
+    """A line on standard output; its mark is coloured on a terminal."""
+    print(text if is_plain(sys.stdout, os.environ) else painting.painted(text), flush=True)
 
 
 def show_error(error: StackproofError, *, stream: IO[str] | None = None) -> None:
@@ -71,7 +74,8 @@ def show_error(error: StackproofError, *, stream: IO[str] | None = None) -> None
     target = sys.stderr if stream is None else stream
     message, *more = str(error.message).splitlines() or [""]
     rest = [*more, *(error.hint or "").splitlines()]
-    for line in [f"✗ {message}", *(f"  {line}" for line in rest)]:
+    first = f"✗ {message}"
+    for line in [first if is_plain(target, os.environ) else painting.painted(first), *(f"  {line}" for line in rest)]:
         print(line, file=target, flush=True)
 
 
@@ -99,7 +103,10 @@ def table(rows: Iterable[Sequence[str]], *, head: Sequence[str], environ: Mappin
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    view = Table(*head, box=box.SIMPLE_HEAD, pad_edge=False)
+    view = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in head:
+        # A word that is wider than its column goes on below: a name that is cut is of no use.
+        view.add_column(name, overflow="fold")
     for row in content:
         view.add_row(*row)
     make(sys.stdout, values).print(view)

@@ -17,14 +17,10 @@ from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.doctor import shown
 from stackproof.doctor.checks import BY_NAME, CHECKS, Check
-from stackproof.doctor.examine import Examination, examine
-from stackproof.doctor.finding import Level
+from stackproof.doctor.examine import examine
 from stackproof.doctor.place import Place, is_project
 from stackproof.errors import UsageError
 from stackproof.suggest import unknown
-
-_STYLES = {Level.OK: "green", Level.ODD: "yellow", Level.MISSING: "red"}
-
 
 _HELP = """Say what of this machine and this project is missing or odd, and what to do about it.
 
@@ -65,7 +61,8 @@ def doctor(around: Surroundings, only: tuple[str, ...], as_json: bool) -> int:
     with log.fenced(around.environ):
         console.out(title)
         console.out("")
-        _show(found, around)
+        for _, line in shown.lines(found, width=shutil.get_terminal_size((80, 24)).columns):
+            console.out(line)
     return found.exit_code
 
 
@@ -82,19 +79,3 @@ def _chosen(only: tuple[str, ...], *, in_project: bool) -> tuple[Check, ...]:
                 hint="run this in the project's folder; `stackproof doctor` says why this is none",
             )
     return tuple(check for check in CHECKS if not names or check.name in names)
-
-
-def _show(found: Examination, around: Surroundings) -> None:
-    width = shutil.get_terminal_size((80, 24)).columns
-    if console.is_plain(sys.stdout, around.environ):
-        for _, line in shown.lines(found, width=width):
-            console.out(line)
-        return
-    from rich.text import Text  # noqa: PLC0415 - only for people
-
-    out = console.make(sys.stdout, around.environ)
-    for level, line in shown.lines(found, width=width):
-        text = Text(line)
-        if level is not None:
-            text.stylize(_STYLES[level], 0, 1)
-        out.print(text)

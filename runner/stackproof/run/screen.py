@@ -11,8 +11,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
-from stackproof import calls_told
+from stackproof import calls_told, painting
 from stackproof.ci.log import NOWHERE, Log
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
@@ -65,7 +66,11 @@ class Screen:
 
     def line(self, text: str = "") -> None:
         """One line as it is: nothing in it is taken for markup, and nothing is wrapped."""
-        self._console.print(f"{self._prefix}{text}", markup=False, highlight=False, soft_wrap=True, emoji=False)
+        line = Text(f"{self._prefix}{text}")
+        if found := painting.span(text):
+            start, end, style = found
+            line.stylize(style, len(self._prefix) + start, len(self._prefix) + end)
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
 
     def step(self, cell: Cell) -> None:
         """A cell is next: a line where it is one step of many, nothing where it is all there is and nothing folds."""
@@ -77,8 +82,14 @@ class Screen:
         """A stack or service answers: from here on the tests' time counts."""
         self._began = self._last_line = self._clock()
         log = jsonfile.text(event, "log")
-        where = f"   log {shown(Path(log))}" if log else ""
-        self.line(f"● {event['name']} ready in {event['seconds']:.1f} s at {event['url']}{where}")
+        line = f"● {event['name']} ready in {event['seconds']:.1f} s at {event['url']}"
+        where = f"log {shown(Path(log))}" if log else ""
+        if where and self._live and len(f"{self._prefix}{line}   {where}") > self._console.width:
+            # A path that goes over the edge of a terminal cannot be opened from there with a click.
+            self.line(line)
+            self.line(f"  {where}")
+        else:
+            self.line(f"{line}   {where}".rstrip())
 
     @contextlib.contextmanager
     def preparing(self, cell: Cell) -> Iterator[None]:

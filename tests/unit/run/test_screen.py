@@ -62,6 +62,22 @@ def test_a_ready_stack_is_one_line_however_narrow_the_terminal() -> None:
     ]
 
 
+def test_where_a_log_is_stays_in_one_piece_on_a_terminal_that_is_too_narrow() -> None:
+    file = io.StringIO()
+    terminal = Screen(Console(file=file, width=60), live=True)
+    event = {"name": "reference", "url": "http://127.0.0.1:41873", "seconds": 0.84}
+    terminal.ready({**event, "log": "/runs/7f3c2a/stack.log"})
+    terminal.ready({**event, "log": "/s.log"})
+    terminal.ready(event)
+    assert file.getvalue().splitlines() == [
+        "● reference ready in 0.8 s at http://127.0.0.1:41873",
+        "  log /runs/7f3c2a/stack.log",
+        "● reference ready in 0.8 s at http://127.0.0.1:41873",
+        "  log /s.log",
+        "● reference ready in 0.8 s at http://127.0.0.1:41873",
+    ]
+
+
 def test_progress_is_a_line_for_each_tenth_at_most_one_a_second_and_one_after_15_quiet_seconds() -> None:
     sheet, progress = Sheet(), Progress()
     sheet.screen.begin(cell())
