@@ -35,7 +35,7 @@ def open_streams() -> None:
 
 
 def is_plain(stream: IO[str], environ: Mapping[str, str]) -> bool:
-    """Whether colour and live views are out of place: no terminal, one that can do neither, NO_COLOR, or a CI system."""
+    """Whether colour and live views are out of place: no terminal or a dumb one, NO_COLOR, or a CI system."""
     if not stream.isatty() or environ.get("TERM") in ("dumb", "unknown"):
         return True
     return bool(environ.get("NO_COLOR")) or kind.of(environ) is not Kind.NONE
