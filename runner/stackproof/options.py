@@ -344,9 +344,7 @@ def _check_shards(options: RunOptions) -> None:
             hint=f"add one of these, or run one part here: --shard 1/{options.shards}",
         )
     if swarm and options.shards is None:
-        raise UsageError(
-            "--engine swarm: in how many shards is not said", hint="add --shards N, for example --shards 8"
-        )
+        raise UsageError("--engine swarm needs --shards, the number of tasks", hint="for example --shards 8")
     if swarm and options.mode.records:
         raise UsageError(
             f"{options.origin('inference_mode')}: recordings are made on one machine, and --engine swarm runs on many",

@@ -88,7 +88,7 @@ def plans(
         if resolved.inject:
             raise UsageError(
                 f"{resolved.origin('inject')}: a release is not verified with injected faults",
-                hint="take them away, or use stackproof run for a run with faults",
+                hint="take them away, or use `stackproof run` for a run with faults",
             )
         made.append(plan.make(resolved, known, project, run_id, caller=environ))
     return tuple(made)

@@ -21,7 +21,10 @@ def check(suite: SuiteSpec, mode: StackMode, stack: str, options: RunOptions) ->
             hint=f"--stack-config server:{stack} or docker:{stack}",
         )
     if options.collect_only:
-        raise UsageError(f"--collect-only: {runner.name} runs suite {suite.name!r}, and only pytest can list its tests")
+        raise UsageError(
+            f"--collect-only: {runner.name} runs suite {suite.name!r}, and only pytest can list its tests",
+            hint="name a suite that pytest runs with --suite NAME",
+        )
     for option in KNOWN:
         given = option.name in OPTIONS and getattr(options, option.name) is not None
         if given and option.name not in runner.options:

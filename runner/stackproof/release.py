@@ -48,7 +48,9 @@ def _asked(argv: Sequence[str]) -> tuple[bool, int]:
             number = value if equals else next(iter(words), "")
             del words[: 0 if equals else 1]
             if not (number.isascii() and number.isdigit() and int(number)):
-                raise UsageError(f"{AT_ONCE}: {number!r} is no number of cells", hint="2, on two cores")
+                raise UsageError(
+                    f"{AT_ONCE}: {number!r} is not a whole number of at least 1", hint=f"for example {AT_ONCE} 2"
+                )
             at_once = int(number)
         else:
             raise UsageError(

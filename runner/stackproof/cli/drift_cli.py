@@ -65,7 +65,7 @@ def _newest(project: Path) -> Path:
     found = [path for path in (project / RUNS).glob("*/cells/*/recorder.json") if _observed(path.parent)]
     if not found:
         raise UsageError(
-            "no run has observed live answers yet", hint="stackproof run --inference-mode verify … makes one"
+            "no run has observed live answers yet", hint="`stackproof run --inference-mode verify` makes one"
         )
     return max(found, key=lambda path: path.stat().st_mtime).parents[2]
 

@@ -112,7 +112,9 @@ def init(
     there is no terminal, it shows all of it and writes nothing, unless --yes is given.
     """
     if yes and dry_run:
-        raise UsageError("init: --yes writes and --dry-run does not", hint="give one of them")
+        raise UsageError(
+            "--yes and --dry-run exclude each other: one writes, and the other does not", hint="leave one of them out"
+        )
     root = around.project.absolute()
     found, setups = looking.look(root), _setups()
     wishes = _wishes(found, setups, name=name, app=app, setup=setup, ci=ci, requirement=requirement)

@@ -127,7 +127,9 @@ def _order(
         if not _QUANTITY.fullmatch(quantity):
             raise UsageError(f"{flag}: {quantity!r} is no quantity of Kubernetes", hint="for example 500m, 2 or 4Gi")
     if asked.shards > MOST_SHARDS:
-        raise UsageError(f"--shards: a Job has at most {MOST_SHARDS} pods, not {asked.shards}")
+        raise UsageError(
+            f"--shards: a Job has at most {MOST_SHARDS} pods, not {asked.shards}", hint="take fewer shards"
+        )
     if asked.namespace is not None and not _LABEL.fullmatch(asked.namespace):
         raise UsageError(f"--namespace: {asked.namespace!r} is no name of a namespace", hint="for example ci")
     found = _secrets(asked.secrets, wanted, sealed=sealed)
@@ -158,7 +160,7 @@ def _order(
 def _image(text: str | None) -> str:
     if text is None:
         raise UsageError(
-            "--format kubernetes: the image that runs in the pods is not said",
+            "--format kubernetes needs --image, the image that runs in the pods",
             hint="`stackproof stack image NAME` builds it; push it, then give --image NAME@sha256:…",
         )
     if not _IMAGE.fullmatch(text):
@@ -172,7 +174,7 @@ def _image(text: str | None) -> str:
 def _claim(text: str | None) -> str:
     if text is None:
         raise UsageError(
-            "--format kubernetes: the volume that the evidence goes to is not said",
+            "--format kubernetes needs --claim, the volume that the evidence goes to",
             hint="--claim NAME, a PersistentVolumeClaim that many pods may write to (ReadWriteMany)",
         )
     if not _SUBDOMAIN.fullmatch(text):

@@ -88,7 +88,10 @@ def refuse_elsewhere(ctx: click.Context) -> None:
             hint=f"add --format {FORMAT}; stackproof run --dry-run plans a command line",
         )
     if ctx.params["pytest_args"]:
-        raise UsageError(f"unexpected argument {ctx.params['pytest_args'][0]!r}")
+        raise UsageError(
+            f"unexpected argument {ctx.params['pytest_args'][0]!r}",
+            hint=f"only a plan with --format {FORMAT} takes arguments for pytest, behind '--'",
+        )
 
 
 def show(
@@ -101,7 +104,7 @@ def show(
     if shards is None and lane is not None and lane.shards > 1:
         shards = lane.shards
     if shards is None:
-        raise UsageError(f"--format {FORMAT}: in how many shards is not said", hint="for example --shards 8")
+        raise UsageError(f"--format {FORMAT} needs --shards, the number of pods", hint="for example --shards 8")
     for path in timings:
         _require_in_image(path, around.project)
     values = ctx.params

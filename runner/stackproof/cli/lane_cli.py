@@ -201,7 +201,9 @@ def _share(
 
     if shard is None:
         if timings:
-            raise UsageError("--timings says how shards are balanced, and there is none", hint="add --shard I/N")
+            raise UsageError(
+                "--timings says how shards are balanced, and no shard is asked for", hint="add --shard I/N"
+            )
         return None, ()
     this, _ = asked.shard(shard, around.environ)
     if this.total == 1:

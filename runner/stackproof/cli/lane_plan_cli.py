@@ -71,7 +71,7 @@ def plan(
         return kubernetes_plan.show(ctx, around, lane=lane, shards=shards, timings=timings)
     kubernetes_plan.refuse_elsewhere(ctx)
     if name is None:
-        raise UsageError("plan: which lane is not said", hint="stackproof lane list names them: --lane NAME")
+        raise UsageError("no lane is named", hint="name one with --lane NAME; `stackproof lane list` lists them")
     lane = lane_of(around, name)
     if shards is not None:
         if tests and form != "json":

@@ -62,10 +62,15 @@ def diff(around: Surroundings, /, sides: tuple[str, ...], between: str | None, *
     where = room(around, given["recording_dir"])
     if between is not None:
         if sides:
-            raise UsageError("--git takes no A and B", hint="stackproof recordings diff --git main")
+            raise UsageError(
+                "--git compares all recordings, and takes no A and B", hint="stackproof recordings diff --git main"
+            )
         return _git(where, between, given)
     if not 1 <= len(sides) <= 2:
-        raise UsageError("diff compares two recordings, folders or setups", hint="or two states in git, with --git")
+        raise UsageError(
+            f"stackproof recordings diff compares two recordings, folders or setups, and {len(sides)} are named",
+            hint="stackproof recordings diff A B; or two states in git: stackproof recordings diff --git main",
+        )
     first, second = sides if len(sides) == 2 else (f"HEAD:{sides[0]}", sides[0])
     folders = [_folder(where, word) for word in (first, second)]
     if folders[0] is not None and folders[1] is not None:
@@ -73,10 +78,13 @@ def diff(around: Surroundings, /, sides: tuple[str, ...], between: str | None, *
     if folders[0] is not None or folders[1] is not None:
         folder, other = (first, second) if folders[0] is not None else (second, first)
         if len(sides) == 1:
-            raise UsageError(f"{second} is a folder", hint="--git HEAD says what changed in all recordings")
+            raise UsageError(
+                f"{second} is a folder, and only a recording is compared with its last commit",
+                hint="--git HEAD says what changed in all recordings",
+            )
         known = corpus.setups(where.root)
         raise UsageError(
-            f"{folder} is a folder and {other} is none{did_you_mean(other, known)}",
+            f"{folder} is a folder, and {other} is not{did_you_mean(other, known)}",
             hint=f"diff takes two files, or two folders; setups with recordings: {', '.join(known)}",
         )
     return _files(where, first, second, as_json=given["as_json"])

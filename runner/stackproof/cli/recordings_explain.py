@@ -66,7 +66,7 @@ def explain(
 
 def _is_file(what: str, where: Room) -> bool:
     if not what.strip():
-        raise UsageError("what is to be explained?", hint="name a file or a test: stackproof recordings explain FILE")
+        raise UsageError("no recording and no test is named", hint="name one: stackproof recordings explain FILE")
     if "::" in what or "*" in what:
         return False
     if (where.project / what).is_dir():  # a folder of tests is one of many tests, and one of recordings a mistake

@@ -91,10 +91,13 @@ def _setup(where: Room, chosen: RunOptions) -> SetupSpec:
     if asked is None:
         suite = where.catalog.suites.get(chosen.suite)
         if suite is None:
-            raise UsageError("which setup?", hint="name it with --setup NAME; `stackproof setups` lists them")
+            raise UsageError("no setup is named", hint="name one with --setup NAME; `stackproof setups` lists them")
         asked = suite.default_setup
     if "," in asked:
-        raise UsageError(f"{chosen.origin('setup')}: a request has one setup", hint="name one with --setup NAME")
+        raise UsageError(
+            f"{chosen.origin('setup')}: {asked!r} is several setups, and one request is looked up in one of them",
+            hint="name one with --setup NAME",
+        )
     return where.catalog.setup(asked, where=chosen.origin("setup"))
 
 
@@ -143,7 +146,10 @@ def _body(text: str | None, project: Path) -> bytes:
     try:
         return (project / text[1:]).read_bytes()
     except OSError as error:
-        raise UsageError(f"--body: {text[1:]} cannot be read: {error.strerror}") from error
+        raise UsageError(
+            f"--body: {text[1:]} cannot be read: {error.strerror}",
+            hint="@FILE takes a path below the project; text without @ is the body itself",
+        ) from error
 
 
 def _find(where: Room, setup: str, call: Call) -> Findings:

@@ -102,7 +102,7 @@ def apply(
     2 no such file, no repository, recordings that are not committed.
     """
     if as_markdown and as_json:
-        raise UsageError("--markdown and --json are two forms", hint="give one of them")
+        raise UsageError("--markdown and --json exclude each other", hint="leave one of them out")
     most = Limits(files=limits["max_files"], bytes=limits["max_bytes"])
     where = room(around, recording_dir)
     place = _place(around, where)
@@ -147,7 +147,7 @@ def _place(around: Surroundings, where: Room) -> Place:
 def _read(path: Path, shown: str, most: int) -> bytes:
     """Not more than one byte beyond what is allowed."""
     if not path.is_file():
-        raise UsageError(f"there is no file {shown}", hint="stackproof recordings patch --output FILE makes one")
+        raise UsageError(f"there is no file {shown}", hint="`stackproof recordings patch --output FILE` writes one")
     with path.open("rb") as file:
         return file.read(most + 1)
 

@@ -63,7 +63,7 @@ def rekey(
     where = room(around, recording_dir)
     asked = query(where, given)
     if accept and run is None:
-        raise UsageError("--accept is about what a run missed, and no run is named", hint="--run last names the newest")
+        raise UsageError("--accept is about what a run missed, and needs --run", hint="add --run last, for the newest")
     with carrying.alone(where.root):
         if dry_run:
             carrying.refuse_unfinished(where.root)

@@ -90,12 +90,16 @@ def rename(
 def _renaming(old: str, new: str, *, parameter: bool, model: bool) -> Renaming:
     if parameter and model:
         raise UsageError(
-            "a name is that of a parameter or of a model, not of both", hint="--model renames it in ids too"
+            "--parameter and --model exclude each other",
+            hint="leave --parameter out: --model renames the model in the parameters of tests too",
         )
     if not parameter and not model:
         return of_names(old, new)
     if not old or not new or old == new:
-        raise UsageError(f"{old!r} cannot become {new!r}", hint="stackproof recordings rename --model OLD NEW")
+        raise UsageError(
+            f"{old!r} cannot be renamed to {new!r}: two different names are needed",
+            hint=f"stackproof recordings rename --{'model' if model else 'parameter'} OLD NEW",
+        )
     return Renaming(kind=Kind.MODEL if model else Kind.PARAMETER, old=old, new=new)
 
 

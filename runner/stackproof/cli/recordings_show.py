@@ -30,7 +30,7 @@ def show(around: Surroundings, /, recordings: tuple[str, ...], recording_dir: st
     """
     raw, events, as_json = form["raw"], form["events"], form["as_json"]
     if raw + events + as_json > 1:
-        raise UsageError("--raw, --events and --json exclude each other", hint="give one of them")
+        raise UsageError("--raw, --events and --json exclude each other", hint="leave all but one of them out")
     where = room(around, recording_dir)
     paths = [lookup.one(word, where.root, where.project) for word in recordings]
     if raw:

@@ -50,7 +50,10 @@ def collect(around: Surroundings, where: Room, wanted: Iterable[str]) -> Collect
     there = [name for name in corpus.setups(where.root, wanted) if name in where.catalog.setups]
     usual = options.resolve({}, around.environ, around.project).setup
     if not where.suites:
-        raise UsageError("there is no suite, so nobody knows which tests there are", hint="see tests/suites.yaml")
+        raise UsageError(
+            "there is no suite, so nobody knows which tests there are",
+            hint="write one into tests/suites.yaml, or have `stackproof init` do it",
+        )
     chosen = usual if usual in there else next(iter(there), None)
     if chosen is None:
         chosen = next(iter(where.catalog.suites.values())).default_setup

@@ -79,7 +79,7 @@ def down(around: Surroundings, run: str | None, everything: bool, images: bool) 
     With RUN, an id: what that run has. Images stay.
     """
     if run is not None and everything:
-        raise UsageError("stack down takes a run or --all, not both")
+        raise UsageError("stackproof stack down takes a run or --all, not both", hint="leave one of them out")
     with contextlib.closing(engine.connect(around.environ)) as found:
         if everything:
             lines = sweep.everything(found)
@@ -108,7 +108,10 @@ def logs(around: Surroundings, name: str, follow: bool) -> int:
         chosen = [item for item in items if name in (item.name, item.labels[labels.RUN])]
         if not chosen:
             there = ", ".join(item.name for item in items) or "none"
-            raise UsageError(f"there is nothing of ours called {name!r} that writes", hint=f"what does: {there}")
+            raise UsageError(
+                f"no run, container or service of Stackproof on this engine is called {name!r}",
+                hint=f"there are: {there}",
+            )
         # Several are followed at once; each has the whole line that it wrote.
         threads = [Thread(target=_print, args=(found, item, follow), daemon=True) for item in chosen]
         for thread in threads:

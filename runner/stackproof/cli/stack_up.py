@@ -51,7 +51,10 @@ def up(ctx: click.Context, /, name: str, **_: object) -> int:
     run_id = import_module("stackproof.run.rundir").new_run_id(around.project)
     planned = plan.make(chosen, known, around.project, run_id, caller=around.environ)
     if len(planned.cells) != 1:
-        raise UsageError("stack up starts one stack with one setup", hint="name the setup with --setup")
+        raise UsageError(
+            f"stackproof stack up starts one stack with one setup, not {len(planned.cells)}",
+            hint="name the setup with --setup NAME",
+        )
     environment.of_cells(planned, around.environ)
     (cell,) = planned.cells
     for line in plan_text.lines(planned):
@@ -74,7 +77,7 @@ def _config(name: str, known: Catalog) -> str:
     if name not in there:
         shown = f"as {mode!r}" if colon else "by itself"
         raise UsageError(
-            f"stack {stack.name!r} does not stand {shown}: only a container or a server does",
+            f"stack {stack.name!r} cannot be kept up {shown}: only a container or a server can",
             hint=f"it can be {' or '.join(there)}" if there else f"its modes are in {stack.source}",
         )
     return name

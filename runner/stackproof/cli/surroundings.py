@@ -39,7 +39,7 @@ def run_folder(project: Path, named: str | None) -> Path:
         raise UsageError(f"there is no run {named}", hint=f"runs lie in {runs.relative_to(project).as_posix()}/")
     newest = newest_run(project)
     if newest is None:
-        raise UsageError("there is no run yet", hint="stackproof verify-release makes one")
+        raise UsageError("there is no run yet", hint="`stackproof verify-release` makes one")
     return newest
 
 
@@ -63,4 +63,6 @@ def _refuse_runs(folder: Path, named: str) -> None:
         return
     for inside in ("*/", "*/*/"):
         if any(folder.glob(f"{inside}manifest.json")):
-            raise UsageError(f"{named} holds runs, and is none", hint=f"give them: {named.rstrip('/')}/{inside}")
+            raise UsageError(
+                f"{named} is a folder of runs, not a run", hint=f"name the runs in it: {named.rstrip('/')}/{inside}"
+            )

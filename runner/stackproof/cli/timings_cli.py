@@ -38,13 +38,13 @@ def command(around: Surroundings, paths: tuple[Path, ...], output: Path | None, 
     """
     for path in paths or (RUNS,):
         if not (around.project / path).exists():
-            raise UsageError(f"there is no {path}", hint=f"runs lie in {RUNS}: stackproof run makes one")
+            raise UsageError(f"there is no {path}", hint=f"runs lie in {RUNS}: `stackproof run` makes one")
     found = timings.read(paths or (RUNS,), project=around.project)
     for problem in found.problems:
         click.echo(f"not read: {problem}", err=True)
     if not found.count:
         raise NothingRanError(
-            f"no test with a time is in {', '.join(map(str, paths)) or RUNS}", hint="run some: stackproof run"
+            f"no test with a time is in {', '.join(map(str, paths)) or RUNS}", hint="`stackproof run` makes some"
         )
     text = timings_file.text(found.cells, found.rows)
     if output is not None:

@@ -61,7 +61,10 @@ def choose(
     for name in dict.fromkeys(setups):
         setup = known.setup(name, where="--setup")
         if not setup.providers:
-            raise UsageError(f"--setup: setup {name!r} names no provider that could be called")
+            raise UsageError(
+                f"--setup: setup {name!r} names no provider that could be called",
+                hint=f"add one below `providers` in {setup.source}, or name another: `stackproof setups` lists them",
+            )
         own = {spec.name for spec in setup.providers}
         words = ",".join(f"{provider}/{model}" for provider, model in asked if provider in own)
         if words:

@@ -106,7 +106,8 @@ def _pair(word: str) -> tuple[str, str]:
     provider, slash, model = word.partition("/")
     if not (provider and slash and model):
         raise UsageError(
-            f"{VARIABLE} says {word!r}", hint="write provider/model, as openai/gpt-5-mini; several by comma"
+            f"{VARIABLE}: {word!r} is not written provider/model",
+            hint="for example openai/gpt-5-mini; several by comma",
         )
     return provider, model
 
@@ -135,7 +136,7 @@ def _setup_of(provider: str, known: Catalog, preferred: str | None) -> tuple[Set
                 return setup, spec
     names = sorted({spec.name for setup in setups for spec in setup.providers})
     raise UsageError(
-        f"{VARIABLE} names the provider {provider!r}, which is in no setup{did_you_mean(provider, names)}",
+        f"{VARIABLE}: provider {provider!r} is in no setup{did_you_mean(provider, names)}",
         hint=f"known providers: {', '.join(names)}",
     )
 

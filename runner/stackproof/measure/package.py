@@ -67,4 +67,4 @@ def of_project() -> Any:
     try:
         return coverage.Coverage(config_file=True, messages=False)
     except coverage.CoverageException as error:
-        raise UsageError(f"--coverage: the project's configuration of coverage: {error}") from error
+        raise UsageError(f"--coverage: the project's configuration of coverage cannot be read: {error}") from error

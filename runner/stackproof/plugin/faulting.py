@@ -122,10 +122,14 @@ def lender_of(item: pytest.Item) -> str | None:
     of = named[0] if named[0].partition("::")[0].endswith(".py") else f"{module}::{named[0]}"
     if len(named) > 1:
         raise UsageError(
-            f"{item.nodeid}: the answers of one test are all that it can get, not of {' and '.join(named)}"
+            f"{item.nodeid}: its marks name several tests whose answers it gets: {' and '.join(named)}",
+            hint=f'name one of them: {OF}="test_it"',
         )
     if PurePosixPath(of.partition("::")[0]).parent != PurePosixPath(module).parent:
-        raise UsageError(f"{item.nodeid}: {of} is in another folder, where this test's answers are not looked for")
+        raise UsageError(
+            f"{item.nodeid}: {of} is in another folder, where this test's answers are not looked for",
+            hint=f"name a test of the same folder with {OF}",
+        )
     return of
 
 

@@ -225,6 +225,7 @@ def _run(folder: Path, *arguments: str, given: bytes = b"") -> bytes | None:
         raise UsageError("git is not installed", hint="`diff A B` compares files and folders without it") from None
     except subprocess.TimeoutExpired:
         raise UsageError(
-            f"git {arguments[0]} did not answer within {_DEADLINE:.0f} s", hint="is a lock held?"
+            f"git {arguments[0]} did not answer within {_DEADLINE:.0f} s",
+            hint="another git may hold .git/index.lock: end it, or remove the file when none runs",
         ) from None
     return done.stdout if done.returncode == 0 else None

@@ -48,7 +48,10 @@ def identify(
     """
     target, url = _target(described, providers, values)
     if target.gives_tokens or Providers.is_token_endpoint(url):
-        raise UsageError(f"{url} gives out tokens", hint="such a call is never recorded, and has no identity")
+        raise UsageError(
+            f"{url} gives out tokens, so a call to it is never recorded and has no identity",
+            hint="name another path of the provider",
+        )
     headers = dict(described.headers)
     if described.body:
         headers.setdefault("content-type", "application/json")
@@ -81,7 +84,7 @@ def _target(described: Described, providers: Sequence[Provider], values: Mapping
         return _by_url(described.url, providers, values)
     if not described.provider or not described.path:
         raise UsageError(
-            "whom does the request go to?", hint="name it with --url URL, or with --provider NAME --path /…"
+            "nothing says where the request goes", hint="name it with --url URL, or with --provider NAME --path /…"
         )
     # A provider may be known by its host alone, to the setup or to the recorder.
     known = {one.name: one for one in providers}

@@ -27,14 +27,16 @@ def one(word: str, root: Path, project: Path) -> Path:
             return path
     for path in direct:
         if path.is_dir():
-            raise UsageError(f"{word} is a folder", hint="`stackproof recordings list` lists what is in it")
+            raise UsageError(
+                f"{word} is a folder, not a recording", hint="`stackproof recordings list` lists what is in it"
+            )
     found = list(_matching(word, root))
     if len(found) == 1:
         return found[0]
     if found:
         listed = [path.relative_to(root).as_posix() for path in found[:_LISTED]]
         more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
-        raise UsageError(f"{word!r} fits {len(found)} recordings", hint="\n".join([*listed, *more]))
+        raise UsageError(f"{word!r} may be any of {len(found)} recordings", hint="\n".join([*listed, *more]))
     raise UsageError(
         f"there is no recording {word!r}{_nearest(word, root)}",
         hint=f"recordings lie in {root.name}/; `stackproof recordings list` lists them",

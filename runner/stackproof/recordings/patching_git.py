@@ -51,7 +51,8 @@ class Git:
             raise UsageError("git is not installed", hint="patches of recordings are made and applied by it") from None
         except subprocess.TimeoutExpired:
             raise UsageError(
-                f"git {arguments[0]} did not answer within {_DEADLINE:.0f} s", hint="is a lock held?"
+                f"git {arguments[0]} did not answer within {_DEADLINE:.0f} s",
+                hint="another git may hold .git/index.lock: end it, or remove the file when none runs",
             ) from None
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]

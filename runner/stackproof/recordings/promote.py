@@ -34,7 +34,9 @@ def promote(run_dir: Path) -> tuple[Promoted, ...]:
     found = [cell for cell in sorted(run_dir.glob("cells/*")) if (cell / SETTINGS).is_file()]
     recorded = [(cell, settings) for cell in found if (settings := _settings(cell)).mode.records]
     if not recorded:
-        raise UsageError(f"{run_dir} recorded nothing", hint="name a run that was started with --inference-mode record")
+        raise UsageError(
+            f"run {run_dir} recorded nothing", hint="name a run that was started with --inference-mode record"
+        )
     return tuple(_promote(cell, settings) for cell, settings in recorded)
 
 
@@ -42,7 +44,9 @@ def _settings(cell: Path) -> Settings:
     try:
         return Settings.from_json((cell / SETTINGS).read_text(encoding="utf-8"))
     except (ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{cell / SETTINGS} cannot be read: {error}") from error
+        raise UsageError(
+            f"{cell / SETTINGS} cannot be read: {error}", hint="name another run, or record again"
+        ) from error
 
 
 def _promote(cell: Path, settings: Settings) -> Promoted:

@@ -91,13 +91,16 @@ def of_names(old: str, new: str) -> Renaming:
             "--parameter and --model rename those",
         )
     if old == new:
-        raise UsageError(f"{old} is already called that", hint="stackproof recordings rename OLD NEW")
+        raise UsageError(f"{old} is already called {new}", hint="stackproof recordings rename OLD NEW")
     return Renaming(kind=kinds[0], old=old, new=new)
 
 
 def _kind(name: str) -> Kind:
     if not name or name.startswith(("/", "../")):
-        raise UsageError(f"{name!r} is no name of a test, file or folder", hint="names are relative to the project")
+        raise UsageError(
+            f"{name!r} is no name of a test, file or folder",
+            hint="names are relative to the project, as tests/integration/test_chat.py::test_hello",
+        )
     if name.startswith(_FIXTURE):
         return Kind.FIXTURE
     if "::" in name:

@@ -90,7 +90,7 @@ def chosen(observed: Iterable[Observed], run: str) -> tuple[Observed, ...]:
     if not cells:
         raise UsageError(
             "no run replayed these recordings" if run == LAST else f"no run {run} replayed these recordings",
-            hint="stackproof run replays them; runs lie in .stackproof/runs/",
+            hint="`stackproof run` replays them; runs lie in .stackproof/runs/",
         )
     return cells
 

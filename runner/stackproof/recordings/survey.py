@@ -70,7 +70,7 @@ def nothing_found(renaming: Renaming, known: Iterable[str]) -> UsageError:
     """The error where a renaming concerns no recording."""
     return UsageError(
         f"no recording is of {renaming.kind.value} {renaming.old!r}{did_you_mean(renaming.old, known)}",
-        hint="stackproof recordings list shows whose recordings there are",
+        hint="`stackproof recordings list` shows whose recordings there are",
     )
 
 

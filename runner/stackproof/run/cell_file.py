@@ -54,7 +54,10 @@ def read(cell_dir: Path, environ: Mapping[str, str]) -> CellOrder:
     """Read what `write` wrote; StackproofError when it is something else."""
     data = jsonfile.read(cell_dir / NAME)
     if data is None or data.get("schema") != SCHEMA:
-        raise StackproofError(f"{cell_dir / NAME} is missing or was written by another version")
+        raise StackproofError(
+            f"{cell_dir / NAME} is missing or was written by another version of Stackproof",
+            hint="have one version for the tests and the run, and start the run again",
+        )
     python, tests = jsonfile.text(data, "python"), jsonfile.text(data, "tests")
     return CellOrder(
         run_id=str(data["run_id"]),

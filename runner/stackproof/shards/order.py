@@ -61,7 +61,10 @@ def read(cell_dir: Path) -> ShardOrder | None:
         return None
     data = jsonfile.read(path)
     if data is None or data.get("schema") != SCHEMA:
-        raise StackproofError(f"{path} is damaged or was written by another version")
+        raise StackproofError(
+            f"{path} is damaged or was written by another version of Stackproof",
+            hint="have one version for the tests and the run, and start the run again",
+        )
     return ShardOrder(
         shard=Shard(index=int(data["index"]), total=int(data["total"])),
         whole=str(data["whole"]),

@@ -76,8 +76,8 @@ class InProcessApp:
         except TimeoutError:
             self._join()
             raise StackStartError(
-                f"The app's start-up did not end within {self.start_timeout:g} s.",
-                hint="Look at what its lifespan waits for, or allow more time with --start-timeout.",
+                f"the app's start-up did not end within {self.start_timeout:g} s",
+                hint="look at what its lifespan waits for, or allow more time with --start-timeout SECONDS",
             ) from None
         except BaseException:
             self._join()
@@ -96,8 +96,8 @@ class InProcessApp:
             return
         if not ended:
             raise StackproofError(
-                "The app does not stop.",
-                hint="Something in it ignores cancellation; its thread is left behind as a daemon.",
+                "the app does not stop",
+                hint="something in it ignores cancellation; its thread is left behind as a daemon",
             )
         if self._failure is not None:
             raise self._failure
@@ -206,8 +206,8 @@ class InProcessApp:
                 await self._lifespan.shutdown()
         except TimeoutError:
             raise StackproofError(
-                f"The app's shutdown did not end within {self.stop_timeout:g} s.",
-                hint="Look at what its lifespan waits for after the yield.",
+                f"the app's shutdown did not end within {self.stop_timeout:g} s",
+                hint="look at what its lifespan waits for after the yield",
             ) from None
 
     async def _end_requests(self) -> None:

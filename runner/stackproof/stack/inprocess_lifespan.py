@@ -41,10 +41,10 @@ class Lifespan:
             case answer:
                 await self._task
                 text = str(answer.get("message") or "").strip()
-                reason = f": {text.splitlines()[-1]}" if text else "."
+                reason = f": {text.splitlines()[-1]}" if text else ""
                 error = StackStartError(
-                    f"The app failed in its start-up{reason}",
-                    hint="The app's own traceback follows." if text else "The app gave no reason; look at its log.",
+                    f"the app failed in its start-up{reason}",
+                    hint="the app's own traceback follows" if text else "the app gave no reason; look at its log",
                 )
                 if text:
                     error.add_note(text)
@@ -60,7 +60,7 @@ class Lifespan:
         if answer is not None and answer["type"] == "lifespan.shutdown.failed":
             text = str(answer.get("message") or "").strip()
             last = text.splitlines()[-1] if text else "it gave no reason"
-            error = StackproofError(f"The app failed in its shutdown: {last}", hint="Look at the app's lifespan code.")
+            error = StackproofError(f"the app failed in its shutdown: {last}", hint="look at the app's lifespan code")
             if text:
                 error.add_note(text)
             raise error

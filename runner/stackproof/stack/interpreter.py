@@ -87,8 +87,8 @@ def require_this(stack: StackSpec) -> None:
         raise UsageError(
             f"stack {stack.name!r} needs {stack.python.words} in the process of its tests, "
             f"and this pytest runs in Python {sys.version_info[0]}.{sys.version_info[1]}",
-            hint=f"stackproof run --stack-config library:{stack.name} finds one, or start pytest with one that has the "
-            f"stack installed; server:{stack.name} has a process of its own",
+            hint=f"`stackproof run --stack-config library:{stack.name}` finds one, or start pytest with one that has "
+            f"the stack installed; server:{stack.name} has a process of its own",
         )
 
 

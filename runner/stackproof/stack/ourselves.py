@@ -68,7 +68,10 @@ def _lacking(python: Path, environment: Mapping[str, str]) -> list[str]:
         said = subprocess.run(command, env=dict(environment), capture_output=True, timeout=_PROBE, check=True).stdout
         found = json.loads(said)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise StackStartError(f"{python} does not say which packages it has: {error}") from error
+        raise StackStartError(
+            f"{python} does not say which packages it has: {error}",
+            hint=f"`{python} -c pass` says more; or name another Python with --python PATH",
+        ) from error
     pytest = found.get("pytest")
     if pytest is not None and Version(pytest) < Version(_PYTEST):
         raise UsageError(

@@ -49,7 +49,7 @@ class Sharing:
 def decide(where: Endpoint, facts: EngineFacts, environment: Mapping[str, str], *, host: str) -> Sharing:
     """What the engine's address, and what it says of itself, tell; host: the name of this machine.
 
-    UsageError for a value of STACKPROOF_DOCKER_SHARING that means nothing.
+    UsageError for a value of STACKPROOF_DOCKER_SHARING that is neither.
     """
     asked = environment.get(VARIABLE, "").strip()
     machine = _machine(where)
@@ -75,7 +75,9 @@ def decide(where: Endpoint, facts: EngineFacts, environment: Mapping[str, str], 
         case "mount":
             return replace(found, folders=True, proof=True, why=f"{VARIABLE}=mount")
         case _:
-            raise UsageError(f"{VARIABLE}={asked} means nothing", hint="it is `copy`, `mount`, or not set")
+            raise UsageError(
+                f"{VARIABLE}: {asked!r} is neither copy nor mount", hint=f"set it to one of them, or unset {VARIABLE}"
+            )
 
 
 def unknown(shared: Sharing) -> str:

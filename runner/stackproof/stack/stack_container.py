@@ -252,7 +252,7 @@ def command_inside(
         own = (*found.entrypoint, *found.command) if found is not None else ()
         if not own:
             raise UsageError(
-                f"{stack.name!r} has no `command`, and neither has its image", hint=f"add it to {stack.source}"
+                f"stack {stack.name!r} has no `command`, and neither has its image", hint=f"add it to {stack.source}"
             )
         return own
     return completed(

@@ -113,7 +113,7 @@ def start(
         case StackMode.DOCKER | StackMode.DOCKER_LIBRARY:
             raise UsageError(
                 f"pytest by itself does not start {cell.mode.value}:{cell.stack.name}",
-                hint=f"stackproof run --stack-config {cell.mode.value}:{cell.stack.name} does",
+                hint=f"`stackproof run --stack-config {cell.mode.value}:{cell.stack.name}` does",
             )
         case StackMode.REMOTE:
             yield _remote(cell.stack)

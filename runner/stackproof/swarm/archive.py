@@ -53,7 +53,10 @@ def packed(plan: Plan, pieces: Sequence[Cell], *, owner: tuple[int, int], every:
         try:
             archive = luggage.packed(folders, owner=owner)
         except OSError as error:
-            raise DockerError(f"what the shards need cannot be packed: {error}", hint="make room, then run") from error
+            raise DockerError(
+                f"what the shards need cannot be packed: {error}",
+                hint="make room on this machine's disk, then run again",
+            ) from error
     files = sum(len(each.files) for each in folders)
     return archive, f"{files} files, {archive_size(archive) / 1e6:.1f} MB"
 

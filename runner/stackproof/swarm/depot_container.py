@@ -92,7 +92,10 @@ class DepotContainer:
         """The result of a piece; DockerError where it does not come out, tarfile.TarError where it comes cut."""
         pieces = self._engine.get(self._id, f"{_FOLDER}/results/{piece}.tar")
         if pieces is None:
-            raise DockerError(f"{self.name} has lost a result that it took in")
+            raise DockerError(
+                f"the container that takes in what the shards deliver, {self.name}, has lost a result",
+                hint="was it restarted? run again",
+            )
         return delivery.inner(pieces)
 
     def stop(self) -> None:
@@ -110,7 +113,10 @@ class DepotContainer:
                 if self._events.get(timeout=_STEP).get("event") == "open":
                     return
             self.require()
-        raise DockerError(f"{self.name} did not begin to serve within {_OPENS:.0f} s")
+        raise DockerError(
+            f"the container that takes in what the shards deliver, {self.name}, did not begin within {_OPENS:.0f} s",
+            hint="the engine's own log may say why; run again",
+        )
 
     def _follow(self) -> None:
         """Its log from the first byte to the last; asked for again where that breaks off while it runs."""

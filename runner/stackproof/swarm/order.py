@@ -61,7 +61,10 @@ def read(text: bytes, variables: Mapping[str, str]) -> Order:
     """Read what `to_json` wrote. variables: those of `--env`, whose values are not in it."""
     data: dict[str, Any] = json.loads(text)
     if data.get("schema") != SCHEMA:
-        raise StackproofError("the order of this task was written by another version of Stackproof")
+        raise StackproofError(
+            "the order of this task was written by another version of Stackproof",
+            hint="build the image of the shards anew, with the version that starts them",
+        )
     user, group = data["owner"]
     return Order(
         run_id=str(data["run_id"]),

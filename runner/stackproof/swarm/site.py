@@ -30,7 +30,8 @@ def nodes(engine: Engine) -> list[NodeFacts]:
     found = [node for node in everyone if node.takes_tasks]
     if not found:
         raise DockerError(
-            f"no node of the swarm at {engine.endpoint} takes tasks", hint="`docker node ls` says how they are"
+            f"no node of the swarm at {engine.endpoint} takes tasks",
+            hint="`docker node ls` says how they are; `docker node update --availability active NODE` opens one",
         )
     own = next((node for node in everyone if node.id == facts.node), None)
     if own is not None and not own.takes_tasks:

@@ -120,11 +120,14 @@ def read(path: Path) -> Results:
     if path.is_dir():
         evidence = gather.gather([path])
         if evidence.manifest.run_id is None and not evidence.cells:
-            raise UsageError(f"{path.name} holds no run", hint=hint)
+            raise UsageError(f"{path.name} holds no run", hint=f"name {hint}")
         return results_of(evidence)
     if data is not None and data.get("kind") == "verdict" and data.get("schema", SCHEMA) != SCHEMA:
-        raise UsageError(f"{path.name} is a verdict of schema {data['schema']}, and this version reads {SCHEMA}")
-    raise UsageError(f"{path.name} is no verdict that names its tests", hint=hint)
+        raise UsageError(
+            f"{path.name} is a verdict of schema {data['schema']}, and this version reads {SCHEMA}",
+            hint="give the verdict anew from its run: stackproof verdict RUN",
+        )
+    raise UsageError(f"{path.name} is no verdict that names its tests", hint=f"name {hint}")
 
 
 def _usable(data: Mapping[str, Any]) -> bool:

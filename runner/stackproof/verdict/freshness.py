@@ -76,7 +76,10 @@ def asked_for(project: Path, setups: Sequence[str], max_age_days: int | None) ->
     names = tuple(dict.fromkeys(given)) or (wanted.setups if wanted is not None else ())
     if not names:
         where = "has no section 'live'" if has_policy else "does not exist"
-        raise UsageError(f"no setup is named, and {policy.PATH.as_posix()} {where}", hint="--setup gpt names one")
+        raise UsageError(
+            f"no setup is named, and {policy.PATH.as_posix()} {where}",
+            hint="name one with --setup NAME; `stackproof setups` lists them",
+        )
     known = wanted.max_age_days if wanted is not None else LIVE_MAX_AGE
     hosts = wanted.hosts if wanted is not None else ()
     return LivePolicy(setups=names, max_age_days=max_age_days or known, hosts=hosts)

@@ -26,6 +26,7 @@ from stackproof.verdict.tests_of import tests_of
 
 # What makes a run one of less than its suite.
 _PICKS = ("--file", "--subdirs", "--pattern")
+_AGAIN = "run it again: `stackproof verify-release`"
 _MARKED = (Outcome.XFAILED, Outcome.XPASSED)
 
 
@@ -145,14 +146,16 @@ def _expectation(cell: CellFacts, unable: frozenset[str]) -> Expectation:
     if picked := [word for word in _PICKS if word in shlex.split(cell.command or "")]:
         raise NotProvenError(
             f"{cell.id} ran only what {' and '.join(picked)} picked, so nobody knows which tests it has",
-            hint="stackproof verify-release runs it whole; or name such a run: stackproof policy update RUN",
+            hint="`stackproof verify-release` runs it whole; or name such a run: stackproof policy update RUN",
         )
     if cell.log.collected is None or cell.log.exitstatus is None or cell.report.problems:
-        raise NotProvenError(f"{cell.id} did not run to its end, so nobody knows which tests it has")
+        raise NotProvenError(f"{cell.id} did not run to its end, so nobody knows which tests it has", hint=_AGAIN)
     if without := sorted(set(cell.log.collected) - cell.log.tests.keys()):
-        raise NotProvenError(f"{cell.id}: {len(without)} collected tests have no outcome, as {without[0]}")
+        raise NotProvenError(
+            f"{cell.id}: {len(without)} collected tests have no outcome, for example {without[0]}", hint=_AGAIN
+        )
     if not cell.log.collected:
-        raise NotProvenError(f"{cell.id} collected no test")
+        raise NotProvenError(f"{cell.id} collected no test", hint="look at `roots` of its suite, then run it again")
     facts = [fact for fact in tests_of(cell).facts if fact.name not in unable]
     return Expectation(
         nodeids=frozenset(cell.log.collected),

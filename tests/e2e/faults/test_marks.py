@@ -291,7 +291,7 @@ def test_both():
     done = project.pytest("replay")
     assert done.code == 1
     assert "During handling" not in done.out
-    assert done.has("test_it.py::test_a is in another folder", "not of test_a and test_b", "2 errors")
+    assert done.has("test_it.py::test_a is in another folder", "answers it gets: test_a and test_b", "2 errors")
 
 
 @STACKS

@@ -334,7 +334,7 @@ def test_on_github_nothing_of_it_is_obeyed_but_its_own_notes(tmp_path: Path) -> 
     ("arguments", "variables", "words"),
     [
         (("--suite", "base"), {}, "unknown suite 'base' (--suite)"),
-        ((), {"STACKPROOF_LIVE_MODEL": "opnai/x"}, "names the provider 'opnai', which is in no setup"),
+        ((), {"STACKPROOF_LIVE_MODEL": "opnai/x"}, "provider 'opnai' is in no setup"),
         (("--setup", "gtp"), {}, "unknown setup 'gtp'"),
         (("--stack-config", "library:nope"), {}, "unknown stack 'nope'"),
         (("--max-requests", "0"), {}, "--max-requests: 0 is not a whole number of at least 1"),

@@ -244,3 +244,22 @@ def test_twenty_thousand_tests_are_loaded_and_filtered_quickly(show: Open) -> No
     page.evaluate("document.getElementById('more').click()")
     assert page.evaluate("document.querySelectorAll('#test-rows tr').length") == 500
     assert page.evaluate("document.getElementById('more').hidden") is True
+
+
+def test_a_state_and_a_date_stay_in_one_line_on_a_phone(show: Open) -> None:
+    page = show("fail", phone=True, width=390, height=844)
+    lines = page.evaluate(
+        "[...document.querySelectorAll('td > .tag, .day')].map(e => { const r = document.createRange(); "
+        "r.selectNodeContents(e); return new Set([...r.getClientRects()].map(b => b.top)).size; })"
+    )
+    assert len(lines) >= 5
+    assert set(lines) == {1}
+
+
+def test_a_printed_heading_stays_with_what_it_is_about(show: Open) -> None:
+    page = show("fail")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    kept = page.evaluate(
+        "[...document.querySelectorAll('h2, section > p.lead')].map(e => getComputedStyle(e).breakAfter)"
+    )
+    assert set(kept) == {"avoid"}

@@ -84,8 +84,8 @@ def test_an_end_of_its_own_is_told(project: Project, begin: Begin) -> None:
     ("name", "sentence"),
     [
         ("tou", "unknown stack 'tou', did you mean 'toy'?"),
-        ("docker:toy", "stack 'toy' does not stand as 'docker': only a container or a server does"),
-        ("library:toy", "stack 'toy' does not stand as 'library': only a container or a server does"),
+        ("docker:toy", "stack 'toy' cannot be kept up as 'docker': only a container or a server can"),
+        ("library:toy", "stack 'toy' cannot be kept up as 'library': only a container or a server can"),
     ],
 )
 def test_a_name_that_cannot_stand_by_itself_is_refused(project: Project, name: str, sentence: str) -> None:

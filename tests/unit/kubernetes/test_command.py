@@ -62,7 +62,7 @@ def test_a_lane_that_says_how_many_needs_not_be_told(planned: Plan) -> None:
     _, text, _ = planned("--lane", "all", *JOB)
     assert [each for each in yaml.safe_load_all(text) if each][-1]["spec"]["completions"] == 5
     code, _, said = planned("--lane", "some", *JOB)
-    assert (code, said.splitlines()[0]) == (2, "✗ --format kubernetes: in how many shards is not said")
+    assert (code, said.splitlines()[0]) == (2, "✗ --format kubernetes needs --shards, the number of pods")
 
 
 def test_a_run_becomes_a_job(planned: Plan) -> None:

@@ -131,8 +131,8 @@ def test_an_image_by_its_digest_is_taken(planned: Callable[..., Plan], name: str
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ({"image": None}, "--format kubernetes: the image that runs in the pods is not said"),
-        ({"claim": None}, "--format kubernetes: the volume that the evidence goes to is not said"),
+        ({"image": None}, "--format kubernetes needs --image, the image that runs in the pods"),
+        ({"claim": None}, "--format kubernetes needs --claim, the volume that the evidence goes to"),
         ({"claim": "Evidence"}, "--claim: 'Evidence' is no name of a PersistentVolumeClaim"),
         ({"claim": "-a"}, "--claim: '-a' is no name of a PersistentVolumeClaim"),
         ({"namespace": "a.b"}, "--namespace: 'a.b' is no name of a namespace"),

@@ -52,6 +52,6 @@ def test_with_both_it_runs_once_for_each_model(tmp_path: Path) -> None:
 def test_a_slip_of_the_pen_is_no_skip(tmp_path: Path) -> None:
     done = run(tmp_path, **{**ASKED, "STACKPROOF_LIVE_MODEL": "gpt-5"})
     assert done.returncode not in (0, 5)
-    assert "STACKPROOF_LIVE_MODEL says 'gpt-5'" in done.stdout + done.stderr
+    assert "STACKPROOF_LIVE_MODEL: 'gpt-5' is not written provider/model" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert pytest.ExitCode(done.returncode) in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED)

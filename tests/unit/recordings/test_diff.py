@@ -271,10 +271,10 @@ def test_a_long_report_stays_within_a_comment_and_says_what_it_leaves_out(
         (["--git", "nowhere"], "git does not know the revision 'nowhere'"),
         (["--git", "--output=x..HEAD"], "git does not know the revision '--output=x'"),
         (["--git", "HEAD", "--setup", "olama"], "unknown setup 'olama' (--setup), did you mean 'ollama'?"),
-        (["--git", "HEAD", "a", "b"], "--git takes no A and B"),
+        (["--git", "HEAD", "a", "b"], "--git compares all recordings, and takes no A and B"),
         (["HEAD:recordings/none.json", "1.json"], "recordings/none.json does not exist in HEAD"),
         (["nowhere:recordings/none.json", "1.json"], "git does not know the revision 'nowhere'"),
-        ([], "diff compares two"),
+        ([], "stackproof recordings diff compares two recordings, folders or setups, and 0 are named"),
     ],
 )
 def test_trouble_is_one_sentence_and_code_2(

@@ -112,8 +112,8 @@ def test_json_holds_form_digests_and_name(book: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ((), "whom does the request go to?"),
-        (("--provider", "ollama"), "whom does the request go to?"),
+        ((), "nothing says where the request goes"),
+        (("--provider", "ollama"), "nothing says where the request goes"),
         (("--url", URL, "--path", "/x"), "--url names the provider and the path already"),
         (("--provider", "olama", "--path", "/x"), "unknown provider 'olama' (--provider), did you mean 'ollama'?"),
         (("--url", "http://nobody.invalid/x"), "belongs to no provider of this setup"),
@@ -121,7 +121,10 @@ def test_json_holds_form_digests_and_name(book: Any) -> None:
         (("--url", "chat/completions"), "is no URL"),
         (("--url", "https://oauth2.googleapis.com/token"), "belongs to no provider"),
         (("--setup", "ollamaa", "--url", URL), "unknown setup 'ollamaa'"),
-        (("--setup", "ollama,gpt", "--url", URL), "a request has one setup"),
+        (
+            ("--setup", "ollama,gpt", "--url", URL),
+            "'ollama,gpt' is several setups, and one request is looked up in one of them",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(book: Any, given: tuple[str, ...], sentence: str) -> None:

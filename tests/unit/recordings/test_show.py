@@ -144,7 +144,7 @@ def test_several_that_fit_are_listed_and_none_names_the_nearest(book: Any) -> No
     assert f"did you mean {name}?" in book.say("show", f"x{name[1:]}").err
     (book.root / "notes.json").write_text("[]")
     assert book.say("show", "notes.json").err.startswith("✗ notes.json is not a recording: it has no format\n")
-    assert book.say("show", "recordings/ollama").err.startswith("✗ recordings/ollama is a folder\n")
+    assert book.say("show", "recordings/ollama").err.startswith("✗ recordings/ollama is a folder, not a recording\n")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def planned(project: Path, environ: dict[str, str] | None = None, **given: objec
     [
         ({"shards": 3}, "--shards: only --engine swarm runs all shards of a run"),
         ({"shards": 3, "dry_run": True}, "--shards: only --engine swarm runs all shards of a run"),
-        ({"engine": "swarm"}, "--engine swarm: in how many shards is not said"),
+        ({"engine": "swarm"}, "--engine swarm needs --shards, the number of tasks"),
         ({"engine": "swarm", "shards": 3, "shard": "1/3"}, "--shard is one part of a run, and --engine swarm"),
         (
             {"shards": 3, "shard": "1/3", "dry_run": True, "format": "gitlab"},

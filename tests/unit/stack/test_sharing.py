@@ -57,7 +57,7 @@ def test_the_variable_has_the_last_word() -> None:
     assert (copied.folders, copied.addresses) == (False, False)
     mounted = decide("tcp://build.example:2376", asked="mount")
     assert (mounted.folders, mounted.proof, mounted.machine) == (True, True, "build.example")
-    with pytest.raises(UsageError, match="STACKPROOF_DOCKER_SHARING=maybe"):
+    with pytest.raises(UsageError, match="STACKPROOF_DOCKER_SHARING: 'maybe' is neither"):
         decide("unix:///var/run/docker.sock", asked="maybe")
 
 

@@ -150,7 +150,7 @@ def test_a_run_of_a_part_of_the_suite_changes_no_expectation(project: Project, p
     with pytest.raises(NotProvenError) as caught:
         update_expected(project.folder, run.folder)
     assert f"{LIBRARY} ran only what {picked.split(maxsplit=1)[0]} picked" in caught.value.message
-    assert "stackproof verify-release runs it whole" in (caught.value.hint or "")
+    assert "`stackproof verify-release` runs it whole" in (caught.value.hint or "")
     assert node("test_two") in (project.folder / f"ci/expected/{LIBRARY}.json").read_text()
 
 

@@ -115,8 +115,8 @@ def test_a_folder_of_runs_is_no_run_that_left_nothing(project: Project, inside: 
     given = kept if inside == "*/" else kept.parent
     with pytest.raises(UsageError) as refused:
         call(policy_cli.verdict, project, f"{given}/")
-    assert "holds runs, and is none" in refused.value.message
-    assert refused.value.hint == f"give them: {given}/{inside}"
+    assert "is a folder of runs, not a run" in refused.value.message
+    assert refused.value.hint == f"name the runs in it: {given}/{inside}"
 
 
 def test_a_folder_with_nothing_in_it_is_a_run_that_proves_nothing(project: Project, tmp_path: Path) -> None:

@@ -48,7 +48,10 @@ class Carrying(Calls):
                     )
                 digest = str((event.get("aux") or {}).get("Digest") or digest)
         if not digest:
-            raise DockerError(f"the registry of {repository} named no digest for what it took")
+            raise DockerError(
+                f"the registry of {repository} named no digest for the image that it took",
+                hint="`docker push` prints one where the registry gives it; take another registry",
+            )
         return digest
 
     def saved(self, reference: str) -> Iterator[bytes]:
@@ -61,4 +64,7 @@ class Carrying(Calls):
         with self._told("loading an image"), closing(self._another(_SILENT)) as client:
             for event in client.load_image(archive):  # type: ignore[no-untyped-call]
                 if "error" in event:
-                    raise DockerError(f"the engine at {self.endpoint} did not take an image: {event['error']}")
+                    raise DockerError(
+                        f"the engine at {self.endpoint} did not take an image: {event['error']}",
+                        hint="`docker system df` there says whether it has room",
+                    )
