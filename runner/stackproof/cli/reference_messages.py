@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,12 @@ from stackproof.file_schemas.pages import table
 
 _VALUE = "…"
 _BASE = "StackproofError"
+_IN_FILES = "UsageError"
+_SECTIONS = frozenset({"file", "inner", "section", "self"})  # what a mapping of a YAML file is called where it is read
 _MEANT = {
+    ExitCode.TESTS: "What is tested failed",
     ExitCode.USAGE: "What was asked for is impossible",
+    ExitCode.NOTHING_RAN: "Nothing ran",
     ExitCode.DOCKER: "Docker",
     ExitCode.STACK_START: "The stack did not start",
     ExitCode.RECORDINGS: "Only recordings are at fault",
@@ -37,6 +41,7 @@ def page(generated: str, package: Path) -> str:
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(package.rglob("*.py"))]
     codes = exit_codes(trees)
     found = sorted({message for tree in trees for message in messages(tree, codes)}, key=_alphabetical)
+    in_files = sorted({message for tree in trees for message in of_files(tree)}, key=_alphabetical)
     parts = [
         "# Every error message",
         generated,
@@ -49,10 +54,16 @@ def page(generated: str, package: Path) -> str:
         ),
     ]
     for code, title in _MEANT.items():
-        rows = [(f"`{_quoted(each.text)}`", _quoted(each.hint)) for each in found if codes[each.kind] is code]
-        if rows:
-            parts += [f"## {title} ({int(code)})", table(("message", "and what it says to do"), rows)]
+        parts += _section(f"{title} ({int(code)})", [each for each in found if codes[each.kind] is code])
+    if in_files:
+        parts += _section(f"What a file of the project says is impossible ({int(codes[_IN_FILES])})", in_files)
+        parts[-1] = f"Each begins with the file and the line: `stacks/desk/stack.yaml:3: …`.\n\n{parts[-1]}"
     return "\n\n".join(parts) + "\n"
+
+
+def _section(title: str, found: Sequence[Message]) -> list[str]:
+    rows = [(f"`{_quoted(each.text)}`", _quoted(each.hint)) for each in found]
+    return [f"## {title}", table(("message", "and what it says to do"), rows)] if rows else []
 
 
 def exit_codes(trees: list[ast.Module]) -> Mapping[str, ExitCode]:
@@ -81,15 +92,35 @@ def _own_code(node: ast.ClassDef) -> ExitCode | None:
 
 def messages(tree: ast.Module, codes: Mapping[str, ExitCode]) -> Iterator[Message]:
     """What is said where one of these classes is made; not where all of it comes from elsewhere."""
+    # A module may have a class of its own with the name of another's.
+    strangers = {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        and not any(isinstance(base, ast.Name) and base.id in codes for base in node.bases)
+    } - {_BASE}
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Name(id=kind), args=[first, *_], keywords=keywords) if kind in codes:
-                hints = [_text(keyword.value) for keyword in keywords if keyword.arg == "hint"]
-                said = _text(first)
-                if len(re.findall(r"\w+", said)) > 1:
-                    yield Message(text=said, hint=(hints or [""])[0], kind=kind)
+            case ast.Call(func=ast.Name(id=kind), args=[_, *_] as args) if kind in codes and kind not in strangers:
+                yield from _message(node, " ".join(_text(arg) for arg in args), kind)
             case _:
                 pass
+
+
+def of_files(tree: ast.Module) -> Iterator[Message]:
+    """What is said of a mapping in a YAML file: `section.fail(…)`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=what), attr="fail"), args=[first]) if what in _SECTIONS:
+                yield from _message(node, _text(first), _IN_FILES)
+            case _:
+                pass
+
+
+def _message(node: ast.Call, said: str, kind: str) -> Iterator[Message]:
+    hints = [_text(keyword.value) for keyword in node.keywords if keyword.arg == "hint"]
+    if re.search(r"\w", said):
+        yield Message(text=said, hint=(hints or [""])[0], kind=kind)
 
 
 def _text(node: ast.expr) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stackproof
-from stackproof.cli.reference_messages import Message, exit_codes, messages, page
+from stackproof.cli.reference_messages import Message, exit_codes, messages, of_files, page
 from stackproof.errors import ExitCode
 
 PACKAGE = Path(stackproof.__file__).parent
@@ -47,15 +47,32 @@ def test_a_row_of_the_page_is_one_row(tmp_path: Path) -> None:
     assert rows == ["| `a \\| b 'c' of …` | try … |", "| `…: it is … there` |  |"]
 
 
+def test_a_class_of_the_same_name_that_is_none_of_ours_is_left_out() -> None:
+    codes = exit_codes([ast.parse(CODE)])
+    other = 'class UsageError(Exception): ...\nraise UsageError("an entity in it")\nraise OwnError("one of ours")'
+    assert [each.text for each in messages(ast.parse(other), codes)] == ["one of ours"]
+
+
+def test_all_texts_that_make_a_message_are_in_it() -> None:
+    codes = exit_codes([ast.parse(CODE)])
+    (found,) = messages(ast.parse('raise OwnError(path, f"holds {this} twice", hint="look")'), codes)
+    assert (found.text, found.hint) == ("… holds … twice", "look")
+
+
+def test_what_is_said_of_a_file_is_a_message_too() -> None:
+    code = 'section.fail(f"{section.what} lacks {key!r}", key=key, hint="add it")\npytest.fail("no section")'
+    assert list(of_files(ast.parse(code))) == [Message(text="… lacks …", hint="add it", kind="UsageError")]
+
+
 @pytest.fixture(scope="module")
 def whole() -> str:
     """The page of this project."""
     return page("", PACKAGE)
 
 
-@pytest.mark.parametrize("title", ["(2)", "(4)", "(5)", "(6)", "(7)", "(70)"])
+@pytest.mark.parametrize("title", ["impossible (2)", "(4)", "(5)", "(6)", "(7)", "(70)"])
 def test_every_exit_code_of_an_error_has_its_messages(whole: str, title: str) -> None:
-    (section,) = [part for part in whole.split("\n## ")[1:] if part.split("\n", 1)[0].endswith(title)]
+    section, *_ = [part for part in whole.split("\n## ")[1:] if part.split("\n", 1)[0].endswith(title)]
     assert section.count("\n| `") > 2
 
 
