@@ -79,6 +79,13 @@ class CommandGroup(click.Group):
             # Nothing may be written there any more, at exit neither.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise StackproofError("standard output was closed before everything was written") from error
+        except click.UsageError as error:
+            # click's parser does not say whose option it complains of.
+            if error.ctx is None and ctx.invoked_subcommand:
+                command = self.get_command(ctx, ctx.invoked_subcommand)
+                if command is not None:
+                    error.ctx = click.Context(command, info_name=ctx.invoked_subcommand, parent=ctx)
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -49,12 +49,16 @@ def _command(project: Path) -> Command:
         (["setups", "shwo"], "✗ unknown command 'shwo', did you mean 'show'?\n"),
         (["run", "--sutie", "x"], "✗ unknown option '--sutie' of stackproof run, did you mean '--suite'?\n"),
         (["run", "--no-strickt"], "✗ unknown option '--no-strickt' of stackproof run, did you mean '--no-strict'?\n"),
-        (["run", "--dry-run=1"], "✗ stackproof: option '--dry-run' does not take a value\n"),
+        (
+            ["run", "--dry-run=1"],
+            "✗ stackproof run: option '--dry-run' does not take a value\n  stackproof run --help tells",
+        ),
         (
             ["run", "tests/x.py"],
             "✗ stackproof run: got unexpected extra argument (tests/x.py)\n  arguments for pytest go",
         ),
-        (["run", "--suite"], "✗ stackproof: option '--suite' requires an argument\n"),
+        (["run", "--suite"], "✗ stackproof run: option '--suite' requires an argument\n  stackproof run --help tells"),
+        (["recordings", "list", "--setup"], "✗ stackproof recordings list: option '--setup' requires an argument\n"),
         (["plan", "--shards", "x"], "✗ stackproof plan: invalid value for '--shards': 'x' is not a whole number\n"),
         (["setups", "show", "gtp"], "✗ unknown setup 'gtp', did you mean 'gpt'?\n"),
         (
@@ -301,7 +305,7 @@ def test_a_list_of_commands_cuts_no_sentence_off(
     command: Command, capsys: pytest.CaptureFixture[str], group: list[str]
 ) -> None:
     assert command(*group, "--help", COLUMNS="80") == 0
-    listed = capsys.readouterr().out.partition("Commands:")[2]
+    listed = capsys.readouterr().out.partition("Commands:" if group else "Begin here:")[2]
     assert listed
     assert "..." not in listed
 
