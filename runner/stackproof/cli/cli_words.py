@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -33,11 +33,19 @@ class CommandGroup(click.Group):
     """A group of commands that names the nearest one when a name is unknown.
 
     elsewhere: commands that live in modules which are slow to import, as `name -> module:attribute`.
+    sections: headings of `--help`, with the commands below each; without them, one heading for all.
     """
 
-    def __init__(self, *args: Any, elsewhere: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        elsewhere: Mapping[str, str] | None = None,
+        sections: Mapping[str, Sequence[str]] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.elsewhere = elsewhere or {}
+        self.sections = sections or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, those of commands that are not imported yet too."""
@@ -66,10 +74,14 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As click's, which would cut a sentence at the end of its line: here it goes on in the next one."""
-        rows = [(name, self.sentence(ctx, name)) for name in self.list_commands(ctx)]
-        if rows:
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
+        names = self.list_commands(ctx)
+        width = max(map(len, names), default=0)
+        listed = {name for below in self.sections.values() for name in below}
+        rest = [name for name in names if name not in listed]
+        for heading, below in {**self.sections, "Commands" if not listed else "Other commands": rest}.items():
+            if below:
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(width), self.sentence(ctx, name)) for name in below])
 
     def invoke(self, ctx: click.Context) -> object:
         """As click's, which would end a command whose reader has gone with 1, the code of failed tests."""

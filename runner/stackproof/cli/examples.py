@@ -8,18 +8,17 @@ from functools import partial
 import click
 
 from stackproof.cli.example_table import EXAMPLES
+from stackproof.cli.help_pages import HelpContext
 
 HEADING = "Examples"
 
 
 def put(command: click.Command, path: str) -> click.Command:
-    """The command, with its examples at the end of its help. path: its words below `stackproof`, '' for itself.
-
-    A command without an example stays as it is.
-    """
+    """The command, with its examples at the end of its help. path: its words below `stackproof`, '' for itself."""
+    # Commands are of many classes; this is the one place that all of them pass.
+    command.context_class = HelpContext
     text = of(path)
     if text:
-        # Commands are of many classes; this is the one place that all their examples pass.
         command.format_epilog = partial(_epilog, command, text)  # type: ignore[method-assign]
     return command
 

@@ -18,7 +18,7 @@ import click
 
 from stackproof import console
 from stackproof.ci import guard
-from stackproof.cli import completing, examples, version
+from stackproof.cli import completing, examples, help_pages, version
 from stackproof.cli.cli_words import CommandGroup, RunCommand, given, json_option, run_parameters, usage_error
 from stackproof.errors import ExitCode, StackproofError, UsageError, lacking_posix, refused_by_system
 from stackproof.option_values import truthy
@@ -119,7 +119,15 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
 
 @click.group(
     cls=CommandGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": help_pages.WIDEST},
+    sections={
+        "Begin here": ("init", "doctor", "completion"),
+        "Run tests, record and replay": ("run", "recordings", "suites", "setups", "stacks", "stack"),
+        "Prove a release": ("verify-release", "verdict", "policy", "claims", "typecheck", "benchmark"),
+        "In CI": ("lane", "plan", "timings"),
+        "Make real calls": ("smoke", "freshness", "drift"),
+        "Without a run": ("edge", "exec", "trace"),
+    },
     elsewhere={
         "claims": "stackproof.cli.claims_cli:claims",
         "completion": "stackproof.cli.completion_cli:completion",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from stackproof.cli import examples
+from stackproof.cli.help_pages import in_words
 from stackproof.cli.main import cli
 from stackproof.cli.tree import Node, walk
 from stackproof.errors import ExitCode
@@ -67,7 +68,7 @@ def _section(node: Node) -> Iterator[str]:
     if name in _ELSEWHERE:
         yield _ELSEWHERE[name]
     elif rows := [record for param in _options(node) if (record := param.get_help_record(node.context))]:
-        yield table(("option", "meaning"), [(f"`{left}`", _plain(right)) for left, right in rows])
+        yield table(("option", "meaning"), [(f"`{left}`", _plain(in_words(right))) for left, right in rows])
     if node.command.epilog:
         yield from _text(node.command.epilog)
     yield _as_it_is(examples.of(name))

@@ -19,7 +19,7 @@ class Node:
 
 def walk(root: click.Command, *, name: str = "stackproof") -> Iterator[Node]:
     """The root and every command below it, a group before its commands. All of them are imported."""
-    yield from _below(root, click.Context(root, info_name=name, **root.context_settings), ())
+    yield from _below(root, root.context_class(root, info_name=name, **root.context_settings), ())
 
 
 def _below(command: click.Command, context: click.Context, path: tuple[str, ...]) -> Iterator[Node]:
@@ -28,5 +28,5 @@ def _below(command: click.Command, context: click.Context, path: tuple[str, ...]
         for name in command.list_commands(context):
             found = command.get_command(context, name)
             if found is not None:
-                inner = click.Context(found, info_name=name, parent=context, **found.context_settings)
+                inner = found.context_class(found, info_name=name, parent=context, **found.context_settings)
                 yield from _below(found, inner, (*path, name))
