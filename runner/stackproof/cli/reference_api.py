@@ -149,9 +149,10 @@ def _stub(node: ast.stmt) -> str:
             head = [f"@{ast.unparse(each)}" for each in node.decorator_list]
             parts = ["\n".join(_inside(part)) for part in node.body]
             # A blank line before each method, as everybody writes it.
-            inside = "\n".join(f"\n{part}" if "def " in part else part for part in parts if part).strip("\n") or "..."
+            inside = "\n".join(f"\n{part}" if "def " in part else part for part in parts if part).strip("\n")
             lines = [line and f"    {line}" for line in inside.splitlines()]
-            return "\n".join([*head, f"class {node.name}{f'({bases})' if bases else ''}:", *lines])
+            title = f"class {node.name}{f'({bases})' if bases else ''}:"
+            return "\n".join([*head, title, *lines] if lines else [*head, f"{title} ..."])
         case _:
             return ast.unparse(node)
 
