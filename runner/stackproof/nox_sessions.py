@@ -9,6 +9,8 @@ import shutil
 from pathlib import Path
 
 FILE_NAME = "noxfile.py"
+# Those that messages know, each instead of a command.
+OURS = frozenset({"integration", "verify_release", "typecheck", "benchmark", "live_smoke"})
 
 
 def has(project: Path, *sessions: str) -> bool:
@@ -25,6 +27,11 @@ def has(project: Path, *sessions: str) -> bool:
     return "stackproof" in text and all(
         re.search(rf"^def {name}\(|\bname=[\"']{name}[\"']", text, re.MULTILINE) for name in sessions
     )
+
+
+def of(project: Path) -> frozenset[str]:
+    """Which of OURS the project has."""
+    return frozenset(session for session in OURS if has(project, session))
 
 
 def _is_here() -> bool:

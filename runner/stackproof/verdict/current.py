@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
+from stackproof import nox_sessions
 from stackproof.evidence.live import NONE, LiveEvidence
 from stackproof.verdict.accepted import Accepted
 from stackproof.verdict.expected import Expectation
@@ -17,10 +18,10 @@ class Current:
 
     changes: files that make it dirty, as far as they are known. today: the day on which waivers are looked at. insist:
     cells that are wanted only where available are wanted here. base: the branch that this one goes to, None when nobody
-    says. policy_changes: policy files that differ from it, None when that is not known. nox: people here start sessions
-    of nox, not our command. claims, claim_tests: digests of the claims file and of the tests that serve its claims.
-    accepted_types: type errors that are borne for now. live: smokes that other runs left. insist_live: there should be
-    some, so that none counts.
+    says. policy_changes: policy files that differ from it, None when that is not known. nox: sessions that people
+    here start instead of our commands. claims, claim_tests: digests of the claims file and of the tests that serve its
+    claims. accepted_types: type errors that are borne for now. live: smokes that other runs left. insist_live: there
+    should be some, so that none counts.
     """
 
     commit: str | None
@@ -33,7 +34,7 @@ class Current:
     insist: bool = False
     base: str | None = None
     policy_changes: tuple[str, ...] | None = None
-    nox: bool = True
+    nox: frozenset[str] = nox_sessions.OURS
     claims: str | None = None
     claim_tests: str | None = None
     accepted_types: Mapping[Accepted, int] = field(default_factory=dict)

@@ -55,7 +55,7 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     if (waivers := waivers_rule(policy.waivers, tests, current.today)) is not None:
         rules.append(waivers)
     return Verdict(
-        rules=tuple(rules if current.nox else map(_without_nox, rules)),
+        rules=tuple(_as_typed(rule, current.nox) for rule in rules),
         run_id=evidence.manifest.run_id,
         commit=current.commit,
         dirty=current.dirty,
@@ -68,24 +68,27 @@ def decide(policy: Policy, evidence: Evidence, current: Current) -> Verdict:
     )
 
 
-_COMMANDS = {
-    "nox -s integration --": "stackproof run",
-    "nox -s verify_release --": "stackproof verify-release",
-    "nox -s verify_release": "stackproof verify-release",
-    "nox -s typecheck --": "stackproof typecheck",
-    "nox -s benchmark": "stackproof benchmark",
-    "nox -s live_smoke --": "stackproof smoke",
-}
+# Each session of nox as rules name it, and the command that it runs. verify_release with words behind it comes first.
+_COMMANDS = (
+    ("integration", "nox -s integration --", "stackproof run"),
+    ("verify_release", "nox -s verify_release --", "stackproof verify-release"),
+    ("verify_release", "nox -s verify_release", "stackproof verify-release"),
+    ("typecheck", "nox -s typecheck --", "stackproof typecheck"),
+    ("benchmark", "nox -s benchmark", "stackproof benchmark"),
+    ("live_smoke", "nox -s live_smoke --", "stackproof smoke"),
+)
 
 
-def _without_nox(rule: Rule) -> Rule:
-    """The same rule for a project that has no noxfile.py."""
-    return replace(rule, again=_command(rule.again or "") or None, more_again=tuple(map(_command, rule.more_again)))
+def _as_typed(rule: Rule, sessions: frozenset[str]) -> Rule:
+    """The same rule, with our own commands for sessions that this project's noxfile.py lacks."""
+    again = _command(rule.again or "", sessions) or None
+    return replace(rule, again=again, more_again=tuple(_command(each, sessions) for each in rule.more_again))
 
 
-def _command(again: str) -> str:
-    for session, command in _COMMANDS.items():
-        again = again.replace(session, command)
+def _command(again: str, sessions: frozenset[str]) -> str:
+    for session, words, command in _COMMANDS:
+        if session not in sessions:
+            again = again.replace(words, command)
     return again
 
 

@@ -55,7 +55,7 @@ def current(project: Path, rules: Policy, *, environ: Mapping[str, str], today: 
         insist=truthy(environ.get("CI")),
         base=base,
         policy_changes=git.changed(project, base, _policy_files(rules)) if base else None,
-        nox=nox_sessions.has(project, "integration", "verify_release", "typecheck", "benchmark", "live_smoke"),
+        nox=nox_sessions.of(project),
         claims=digests.file(project / rules.claims.file) if rules.claims else None,
         accepted_types=accepted.load(project) if rules.typecheck else {},
         claim_tests=digests.suite(project, rules.claims.tests) if rules.claims else None,
