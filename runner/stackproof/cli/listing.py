@@ -11,11 +11,13 @@ from typing import Any
 from stackproof import console
 from stackproof.catalog.records import BesideSpec, Catalog, ServiceSpec, SetupSpec, StackSpec, SuiteSpec
 
+SCHEMA = 1
+
 
 def setups(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> None:
     """Every setup with its models and secrets."""
     if as_json:
-        print_json([facts(spec) for spec in catalog.setups.values()])
+        print_json({"schema": SCHEMA, "setups": [facts(spec) for spec in catalog.setups.values()]})
         return
     rows = [
         (
@@ -35,7 +37,7 @@ def stacks(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> No
         services = [facts(spec) for spec in catalog.services.values()]
         containers = [facts(spec) for spec in catalog.containers.values()]
         named = [facts(spec) for spec in catalog.stacks.values()]
-        print_json({"stacks": named, "services": services, "containers": containers})
+        print_json({"schema": SCHEMA, "stacks": named, "services": services, "containers": containers})
         return
     rows = [
         (", ".join(f"{mode}:{spec.name}" for mode in spec.modes), spec.description) for spec in catalog.stacks.values()
@@ -50,7 +52,7 @@ def stacks(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> No
 def suites(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> None:
     """Every suite with its roots and default setup."""
     if as_json:
-        print_json([facts(spec) for spec in catalog.suites.values()])
+        print_json({"schema": SCHEMA, "suites": [facts(spec) for spec in catalog.suites.values()]})
         return
     rows = [
         (spec.name, spec.default_setup, ", ".join(spec.roots), spec.description) for spec in catalog.suites.values()
@@ -61,7 +63,8 @@ def suites(catalog: Catalog, *, as_json: bool, environ: Mapping[str, str]) -> No
 def show_setup(spec: SetupSpec, *, as_json: bool, environ: Mapping[str, str]) -> None:
     """One setup in full; of secrets, the names and whether the caller has them, never a value."""
     if as_json:
-        print_json(facts(spec) | {"present": [name for name in spec.all_secrets if environ.get(name)]})
+        present = [name for name in spec.all_secrets if environ.get(name)]
+        print_json({"schema": SCHEMA, **facts(spec), "present": present})
         return
     console.out(f"{spec.name}: {spec.description}")
     for name, value in spec.env.items():

@@ -323,8 +323,8 @@ def _print_environments(planned: Plan, variables: Mapping[str, Any]) -> None:
     from stackproof.cli import listing  # noqa: PLC0415
 
     if planned.options.json:
-        shown = {key: {"tests": env.shown(), "stack": env.shown(stack=True)} for key, env in variables.items()}
-        listing.print_json(shown)
+        cells = {key: {"tests": env.shown(), "stack": env.shown(stack=True)} for key, env in variables.items()}
+        listing.print_json({"schema": listing.SCHEMA, "cells": cells})
         return
     for cell in planned.cells:
         env = variables[cell.id]

@@ -47,7 +47,7 @@ def test_it_replays_what_was_recorded_elsewhere(installed: Callable[[str], Path]
 def test_what_is_built_in_is_there_and_its_other_ways_in_work(installed: Callable[[str], Path], foreign: Shop) -> None:
     python = installed("3.13")
     module = (str(python), "-m", "stackproof")
-    setups = json.loads(foreign.run("setups", "--json", program=module).stdout)
+    setups = json.loads(foreign.run("setups", "--json", program=module).stdout)["setups"]
     assert {"gpt", "ollama", "company"} <= {item["name"] for item in setups}
     planned = foreign.run("run", "--stack-config", "server:reference", "--setup", "ollama", "--dry-run", program=module)
     assert "server:reference" in planned.stdout

@@ -103,6 +103,11 @@ def test_print_env_masks_secrets_and_starts_nothing(command: Command, capsys: py
     assert "OPENAI_API_KEY=********" in out
     assert "A=b c" in out
     assert "sk-very" not in out
+    assert command("run", "--print-env", "--stack-config", "server:shop", "--env", "A=b c", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["schema"] == 1
+    (cell,) = told["cells"].values()
+    assert cell["tests"]["A"] == cell["stack"]["A"] == "b c"
 
 
 def test_missing_secret_is_said_before_anything_starts(
@@ -193,7 +198,9 @@ def test_lists_are_text_and_json(command: Command, capsys: pytest.CaptureFixture
     assert command(name) == 0
     assert "description" in capsys.readouterr().out
     assert command(name, "--json") == 0
-    assert json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)
+    assert told["schema"] == 1
+    assert all(spec["description"] for spec in told[name])
 
 
 def test_setup_is_shown_without_values_of_secrets(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,6 +209,8 @@ def test_setup_is_shown_without_values_of_secrets(command: Command, capsys: pyte
     out = capsys.readouterr().out
     assert "OPENAI_API_KEY   secret, set in your environment" in out
     assert "sk-very" not in out
+    told = json.loads(out[out.index("{") :])
+    assert (told["schema"], told["name"], told["present"]) == (1, "gpt", ["OPENAI_API_KEY"])
 
 
 def test_commands_of_other_rooms_get_their_arguments(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
