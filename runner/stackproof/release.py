@@ -17,6 +17,7 @@ from stackproof.ci import guard, log
 from stackproof.errors import UsageError
 from stackproof.lanes import covered
 from stackproof.parts import Parts
+from stackproof.plaintext import counted
 from stackproof.recorder import redact
 from stackproof.run.interrupts import Interrupts
 from stackproof.run.rundir import new_run_id
@@ -85,7 +86,7 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     steps = parts.steps_of(whole)
     # A signal that comes while the verdict is made does not take it away.
     with log.fenced(environ, quiet=as_json) as folds, Interrupts() as late:
-        say(f"stackproof verify-release · run {run_id} · {len(steps.names)} steps")
+        say(f"stackproof verify-release · run {run_id} · {counted(len(steps.names), 'step')}")
         ran = parts.carry_out(whole, environ, Telling(console=shown, say=say, steps=steps, log=folds))
         run_dir = whole.run_dir
         weighed = weigh(project, run_dir, environ=environ, today=today)

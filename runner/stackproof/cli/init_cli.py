@@ -23,6 +23,7 @@ from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
+from stackproof.plaintext import counted
 from stackproof.suggest import unknown
 
 _CI = [each.value for each in CiSystem]
@@ -196,7 +197,7 @@ def _propose(root: Path, found: Found, wishes: Wishes, setups: Mapping[str, Setu
 def _write(proposal: Proposal, *, beside: bool, shown: bool) -> None:
     placed = placing.place(proposal.root, proposal.drafted.drafts, beside=beside)
     if shown:
-        _print(["", f"{len(placed.written)} files written"])
+        _print(["", f"{counted(len(placed.written), 'file')} written"])
     else:
         _print(telling.files(proposal.drafted, proposal.kept, would=False))
     aside = [path for path in placed.written if path.endswith(placing.BESIDE)]

@@ -14,6 +14,7 @@ from stackproof.cli.listing import print_json
 from stackproof.cli.recordings_words import Room, filters, followed, query, recording_dir_option, room
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode, UsageError
+from stackproof.plaintext import counted
 from stackproof.recordings import corpus, disuse, leftovers, observed, pruning
 from stackproof.recordings.pruning import Picked, Removal
 
@@ -100,9 +101,9 @@ def _summary(found: Picked, gone: list[Removal], *, dry_run: bool) -> None:
     if unobserved:
         console.out(f"– {unobserved} were not observed and stay; stackproof recordings check says why")
     tests = len({one.scope for one in gone if one.scope})
-    of = f" of {tests} test{'' if tests == 1 else 's'} or fixture{'' if tests == 1 else 's'}" if tests else ""
+    of = f" of {counted(tests, 'test or fixture', 'tests or fixtures')}" if tests else ""
     would = "would be removed" if dry_run else "removed"
-    console.out(f"{len(gone)} file{'' if len(gone) == 1 else 's'} {would}{of}, {found.files} recordings looked at")
+    console.out(f"{counted(len(gone), 'file')} {would}{of}, {counted(found.files, 'recording')} looked at")
 
 
 def _facts(where: Room, found: Picked, gone: list[Removal], *, dry_run: bool) -> dict[str, Any]:

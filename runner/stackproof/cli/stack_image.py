@@ -12,6 +12,7 @@ from stackproof.cli.cli_words import json_option
 from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings
 from stackproof.errors import ExitCode
+from stackproof.plaintext import counted
 
 
 @click.command("image")
@@ -47,7 +48,9 @@ def image(around: Surroundings, name: str, as_json: bool) -> int:
         )
         return ExitCode.PASS
     of = f"commit {source.commit[:7]}" if source.commit else "no commit"
-    console.out(f"{made.name}  {made.files} files of {of}{', with changes that are not committed' * source.dirty}")
+    console.out(
+        f"{made.name}  {counted(made.files, 'file')} of {of}{', with changes that are not committed' * source.dirty}"
+    )
     console.out(f"  docker tag {made.name} REGISTRY/NAME && docker push REGISTRY/NAME")
     console.out(
         "  the digest that this prints is for stackproof plan --format kubernetes --image REGISTRY/NAME@sha256:…"

@@ -12,6 +12,7 @@ from stackproof.edge.places import Places
 from stackproof.edge.refusals import SAYS
 from stackproof.errors import UsageError
 from stackproof.evidence import jsonfile
+from stackproof.plaintext import counted
 from stackproof.plan import Cell
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack.process import shown
@@ -58,7 +59,7 @@ def tell(log: Path, say: Callable[[str], None]) -> None:
     """One line of what went wrong at the edge, if anything did: the stack may have swallowed it."""
     told = went_wrong(log)
     if told:
-        say(f"edge: {len(told)} calls went wrong, the last: {told[-1]}   log {shown(log)}")
+        say(f"edge: {counted(len(told), 'call')} went wrong, the last: {told[-1]}   log {shown(log)}")
 
 
 def went_wrong(log: Path) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellError, CellFacts
 from stackproof.evidence.shards import MissingShard, Sharded
 from stackproof.evidence.testlog import TestLog
+from stackproof.plaintext import counted
 
 _FROM_OUTSIDE = frozenset({"SIGINT", "SIGTERM", "SIGHUP"})
 _FAILED = (ExitCode.TESTS, ExitCode.STACK_START)  # what an error of a cell may say that is no lack of proof
@@ -146,7 +147,7 @@ class Putting:
         wholes = {shard.tests for each in self._found if (shard := each.cell.shard) and shard.tests is not None}
         tests, collected = max(wholes, default=0), self._folding.collected
         if len(wholes) == 1 and not missing and self._folding.says_all and collected != tests:
-            yield f"its shards collected {collected} tests, and the whole has {tests}"
+            yield f"its shards collected {counted(collected, 'test')}, and the whole has {tests}"
 
     def _made(
         self, total: int, there: int, missing: Sequence[MissingShard], doubts: Sequence[str], *, complete: bool
@@ -217,7 +218,7 @@ def _doubts(cell: CellFacts, bad: Sequence[str]) -> Iterator[str]:
         return
     yield from sessions.unfit(cell, bad)
     if shard is not None and shard.own is not None and collected is not None and len(collected) != shard.own:
-        yield f"it collected {len(collected)} tests, and {shard.own} are its own"
+        yield f"it collected {counted(len(collected), 'test')}, and {shard.own} would be its own"
 
 
 def _unused(undecided: frozenset[str], found: Sequence[Delivery]) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from stackproof.errors import ExitCode
 from stackproof.evidence.read import CellFacts
+from stackproof.plaintext import counted
 
 _PYTEST_CODES = {
     2: "pytest was interrupted or could not collect (exit code 2)",
@@ -42,9 +43,10 @@ def not_ended(cell: CellFacts) -> Iterator[str]:
         return
     collected = frozenset(cell.log.collected)
     if without := sorted(collected - told):
-        yield f"{len(without)} collected tests have no outcome: {listed(without)}"
+        have = "has" if len(without) == 1 else "have"
+        yield f"{counted(len(without), 'collected test')} {have} no outcome: {listed(without)}"
     if beside := sorted(told - collected):
-        yield f"{len(beside)} tests have an outcome and were not collected: {listed(beside)}"
+        yield f"{counted(len(beside), 'test')} not collected, with an outcome: {listed(beside)}"
 
 
 def unfit(cell: CellFacts, bad: Sequence[str]) -> Iterator[str]:
@@ -53,7 +55,7 @@ def unfit(cell: CellFacts, bad: Sequence[str]) -> Iterator[str]:
         case None | ExitCode.RECORDINGS:
             return
         case 0 if bad:
-            yield f"{cell.runner} ended with exit code 0, and {len(bad)} tests failed: {listed(bad)}"
+            yield f"{cell.runner} ended with exit code 0, and {counted(len(bad), 'test')} failed: {listed(bad)}"
         case 1 if not bad:
             yield f"{cell.runner} ended with exit code 1, and no test in the report failed"
         case 0 | 1:

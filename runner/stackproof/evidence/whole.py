@@ -14,6 +14,7 @@ from stackproof.evidence.deliveries import Delivery
 from stackproof.evidence.folding import Folding
 from stackproof.evidence.putting import Expected, Putting
 from stackproof.evidence.read import CellFacts
+from stackproof.plaintext import counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +59,7 @@ def _of_parts(name: str, found: Sequence[Delivery]) -> PutTogether:
         joined=folding.tests(),
     )
     if twice:
-        text = f"{name} is different in {names}: {len(set(twice))} tests are in both"
+        several = len(set(twice))
+        text = f"{name} is different in {names}: {counted(several, 'test')} {'is' if several == 1 else 'are'} in both"
         return PutTogether(cell=cell, contradictions=(text,))
     return PutTogether(cell=cell, notes=(f"{name} is put together from {names}",))

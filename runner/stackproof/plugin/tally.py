@@ -100,9 +100,11 @@ def lines(facts: dict[str, Any], mode: Mode) -> list[str]:
         told.append(encodings.told(facts["encoded"]))
     told += [f"not kept: a call of {test} was still in flight 5 s after the test ended" for test in facts["in_flight"]]
     if facts["late"]:
-        told.append(f"late: {facts['late']} provider calls came after their test had ended")
+        whose = "its test" if facts["late"] == 1 else "their tests"
+        told.append(f"late: {counted(facts['late'], 'provider call')} came after {whose} had ended")
     told += calls_told.past(facts, mode)
     told += [f"unused: {os.path.relpath(file)}" for file in facts["unused_files"]]
     if undecided := facts.get("undecided_files"):
-        told.append(f"not used here: {len(undecided)} recordings of fixtures that tests of other shards have too")
+        files = counted(len(undecided), "recording")
+        told.append(f"not used here: {files} of fixtures that tests of other shards have too")
     return told

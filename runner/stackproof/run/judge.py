@@ -11,6 +11,7 @@ from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Counts, Outcome
 from stackproof.evidence.testlog import TestEntry, TestLog
+from stackproof.plaintext import counted
 from stackproof.shards.left import ShardFacts
 from stackproof.shards.records import Shard
 from stackproof.stack.process import describe_exit
@@ -301,7 +302,7 @@ def _failed(facts: CellFacts) -> Judgement:
             log=facts.tests_log,
         )
     if bad and all(is_miss(entry, facts.misses) for entry in bad):
-        tests = "1 test" if len(bad) == 1 else f"{len(bad)} tests"
+        tests = counted(len(bad), "test")
         return Judgement(
             exit_code=ExitCode.RECORDINGS,
             reason=f"only recordings are at fault: {_calls(len(facts.misses))} in {tests} had no recording",
@@ -339,12 +340,13 @@ def _unused(facts: CellFacts) -> Judgement | None:
     if not unused:
         return None
     files = jsonfile.strings(facts.log.calls or {}, "unused_files")
+    told = f"{counted(unused, 'recording')} of tests that passed {'was' if unused == 1 else 'were'}"
     return Judgement(
         exit_code=ExitCode.RECORDINGS,
-        reason=f"{unused} recordings of tests that passed were not used (--strict)",
+        reason=f"{told} not used (--strict)",
         hint="\n".join([*files[:10], "stackproof recordings prune removes what no test asks for any more"]),
     )
 
 
 def _calls(number: int) -> str:
-    return "1 provider call" if number == 1 else f"{number} provider calls"
+    return counted(number, "provider call")

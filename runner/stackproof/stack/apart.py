@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stackproof.errors import DockerError
+from stackproof.plaintext import counted
 from stackproof.stack import luggage
 from stackproof.stack.engine import Engine
 from stackproof.stack.kept import Kept
@@ -32,7 +33,7 @@ class Baggage:
     def __str__(self) -> str:
         """As the run's log has it: `62 files, 1.2 MB`."""
         files = sum(len(folder.files) for folder in self.folders)
-        return f"{files} files, {sum(folder.size for folder in self.folders) / 1e6:.1f} MB"
+        return f"{counted(files, 'file')}, {sum(folder.size for folder in self.folders) / 1e6:.1f} MB"
 
 
 class Apart:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from stackproof.errors import DockerError
+from stackproof.plaintext import counted
 from stackproof.plan import Cell, Plan
 from stackproof.shards import timings, timings_file
 from stackproof.stack import contained_tests, luggage, project
@@ -58,7 +59,7 @@ def packed(plan: Plan, pieces: Sequence[Cell], *, owner: tuple[int, int], every:
                 hint="make room on this machine's disk, then run again",
             ) from error
     files = sum(len(each.files) for each in folders)
-    return archive, f"{files} files, {archive_size(archive) / 1e6:.1f} MB"
+    return archive, f"{counted(files, 'file')}, {archive_size(archive) / 1e6:.1f} MB"
 
 
 def archive_size(archive: IO[bytes]) -> int:

@@ -226,7 +226,8 @@ def _executed(wanted: CellPolicy, policy: Policy, current: Current, cell: CellFa
         for fact in tests.facts.others
     )
     if tests.facts.counts.skipped == len(tests.facts):
-        yield not_proven(f"all {len(tests.facts)} tests were skipped")
+        number = len(tests.facts)
+        yield not_proven("its one test was skipped" if number == 1 else f"all {number} tests were skipped")
     elif not executed:
         yield not_proven("no test passed: every one was skipped, is waived, or failed as expected")
     if cell.log.present and not cell.log.tests:

@@ -76,12 +76,13 @@ def _types(facts: TypecheckFacts, current: Current) -> Iterator[Finding]:
 
 def _files(wanted: TypecheckPolicy, facts: TypecheckFacts) -> Iterator[Finding]:
     number = len(facts.files)
+    told = f"{number} file was" if number == 1 else f"{number} files were"
     if set(facts.roots) != set(wanted.paths):
         yield not_proven(f"mypy was given {', '.join(facts.roots) or 'no path'}, not {', '.join(wanted.paths)}")
     if wanted.exactly is not None and number != wanted.exactly:
-        yield not_proven(f"{number} files were checked, the policy says {wanted.exactly}")
+        yield not_proven(f"{told} checked, the policy says {wanted.exactly}")
     if wanted.at_least is not None and number < wanted.at_least:
-        yield not_proven(f"{number} files were checked, the policy says at least {wanted.at_least}")
+        yield not_proven(f"{told} checked, the policy says at least {wanted.at_least}")
     if wanted.every_file and facts.unchecked:
         more = f" and {len(facts.unchecked) - 3} more" if len(facts.unchecked) > 3 else ""
         yield not_proven(f"not checked: {', '.join(facts.unchecked[:3])}{more}")

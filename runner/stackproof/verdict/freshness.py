@@ -12,7 +12,7 @@ from stackproof import nox_sessions
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import live
 from stackproof.evidence.live import FOLDER, VARIABLE, LiveEvidence
-from stackproof.plaintext import shortened
+from stackproof.plaintext import counted, shortened
 from stackproof.verdict import policy, render
 from stackproof.verdict.markdown import cell, inline
 from stackproof.verdict.policy_records import LIVE_MAX_AGE, LivePolicy
@@ -104,7 +104,7 @@ def lines(found: Freshness) -> Iterator[str]:
     """For people: a sentence for each setup, what else was seen, and what to do."""
     for one in found.standings:
         is_good = one.state is LiveState.PASSED
-        limit = f"; the limit is {found.limit} days" if is_good else ""
+        limit = f"; the limit is {counted(found.limit, 'day')}" if is_good else ""
         yield f"{'✓' if is_good else '✗'} {one.sentence}{limit}"
         if one.models:
             yield f"    {', '.join(model.model for model in one.models)}"
@@ -153,7 +153,7 @@ def _markdown(found: Freshness) -> Iterable[str]:
     said = f"{bad} of {len(found.standings)} not fresh" if bad else "fresh"
     yield f"# Live smokes: {said}"
     yield ""
-    yield f"As of {found.today.isoformat()}; a smoke may be {found.limit} days old."
+    yield f"As of {found.today.isoformat()}; a smoke may be {counted(found.limit, 'day')} old."
     yield ""
     yield "| | setup | found | next |"
     yield "|---|---|---|---|"

@@ -11,6 +11,7 @@ from stackproof.evidence.manifest import DamageKind
 from stackproof.evidence.outcomes import Outcome
 from stackproof.evidence.read import CellFacts, Evidence
 from stackproof.evidence.recordings import RecordingFacts
+from stackproof.plaintext import counted
 from stackproof.verdict.cell_rule import damage_words, evidence_of
 from stackproof.verdict.current import Current, one, short
 from stackproof.verdict.policy import Policy, RecordingsPolicy, SealedRule, SourceRule
@@ -75,7 +76,7 @@ def evidence_rule(wanted: Iterable[str], evidence: Evidence) -> Rule:
     return Rule(
         id="evidence",
         title="evidence",
-        good=f"{len(manifest.files)} files, as the manifest lists them",
+        good=f"{counted(len(manifest.files), 'file')}, as the manifest lists them",
         findings=tuple(findings),
         proves="every file that the run listed is there, unchanged, and none was added",
         excludes="that files and manifest were not rewritten together: the manifest is not signed",
@@ -111,11 +112,12 @@ def recordings_rule(limits: RecordingsPolicy, cells: Mapping[str, CellFacts], ev
         findings.append(not_proven("no cell used them"))
     replayed = sum(_number(cell, "replayed") for cell in cells.values())
     unused = sum(_number(cell, "unused") for cell in cells.values())
-    files = f"{facts.files} file{'' if facts.files == 1 else 's'}, " if facts else ""
+    used = f"{counted(facts.files, 'file')}, " if facts else ""
+    used += f"{counted(replayed, 'call')} replayed"
     return Rule(
         id="recordings",
         title="recordings",
-        good=f"{files}{replayed} calls replayed, 0 missed, {unused} unused, {len(damaged)} damaged, 0 secrets",
+        good=f"{used}, 0 missed, {unused} unused, {len(damaged)} damaged, 0 secrets",
         findings=tuple(findings),
         proves="each provider call of the tests has its recording, and each recording of a passing test was asked for",
         excludes="that providers still answer so; files of tests that were not run; secrets without a known shape",

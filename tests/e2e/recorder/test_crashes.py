@@ -113,7 +113,7 @@ def test_b(ask):
 """)
     recorded = project.pytest("record")
     assert recorded.code == 0, recorded.out
-    assert recorded.has("late: 1 provider calls came after their test had ended")
+    assert recorded.has("late: 1 provider call came after its test had ended")
     kept = ["test_it.py::test_a in time", "test_it.py::test_b own"]
     assert sorted(project.recordings()) == kept
     (run,) = (project.root / RUNS).iterdir()

@@ -62,5 +62,5 @@ def test_what_a_test_of_the_shard_has_left_fails_it_and_only_it(project: Project
     ended = {shard: project.run("replay", "--strict", "--shard", shard, stack="library") for shard in ("1/2", "2/2")}
     assert sorted(each.code for each in ended.values()) == [0, 6], [each.out for each in ended.values()]
     (failed,) = [each for each in ended.values() if each.code]
-    assert "1 recordings of tests that passed were not used (--strict)" in failed.out
+    assert "1 recording of tests that passed was not used (--strict)" in failed.out
     assert "test_a" not in "".join(each.out for each in ended.values() if not each.code)

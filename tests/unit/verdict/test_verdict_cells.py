@@ -110,7 +110,7 @@ def test_without_an_expectation_nothing_is_as_expected(project: Project) -> None
         (lambda run: run.cell("library:reference", exit_code=1), "no test in the report failed"),
         (
             lambda run: run.cell("library:reference", {**GOOD, node("test_one"): Outcome.FAILED}, exit_code=0),
-            "pytest ended with exit code 0, and 1 tests failed",
+            "pytest ended with exit code 0, and 1 test failed",
         ),
         (lambda run: run.cell("library:reference", signal="SIGTERM"), "ended by SIGTERM"),
         (
@@ -121,7 +121,7 @@ def test_without_an_expectation_nothing_is_as_expected(project: Project) -> None
             lambda run: run.cell(
                 "library:reference", events=[{"event": "collected", "nodeids": [*GOOD, node("test_lost")]}]
             ),
-            "1 collected tests have no outcome",
+            "1 collected test has no outcome",
         ),
         (lambda run: run.cell("library:reference", events=[{"event": "what"}]), "no events"),
     ],
