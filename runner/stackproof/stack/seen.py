@@ -101,7 +101,10 @@ def required(where: Place, guest: Path) -> Callable[[str], None] | None:
     def require(container: str) -> None:
         found = where.engine.get(container, str(nonce))
         if found is None or luggage.only_file(found) != nonce.read_bytes():
-            raise NotSeenError(f"{guest} is not what containers see there")
+            raise NotSeenError(
+                f"containers do not see what is in {guest} here",
+                hint="STACKPROOF_DOCKER_SHARING=copy copies files into containers and out of them",
+            )
 
     return require
 
