@@ -123,7 +123,7 @@ def test_b(ask):
     assert sorted(project.recordings()) == kept
     replayed = project.pytest("replay")
     assert replayed.code == 6, "a call that nothing answers is told, though no test can be failed for it any more"
-    assert replayed.has("2 replayed, 0 recorded, 1 missed", "late: 1 provider calls")
+    assert replayed.has("2 replayed, 0 recorded, 1 missed", "late: 1 provider call came")
     assert probe.said.count("late") == 1
 
 
