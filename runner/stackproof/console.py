@@ -87,6 +87,7 @@ def show_unexpected(error: BaseException, *, project: Path, debug: bool) -> Exit
         print(text, file=sys.stderr)
     path = _keep(text, project)
     hint = f"traceback: {path}" if path else "no place to write the traceback to; STACKPROOF_DEBUG=1 shows it"
+    hint += "\nthis is a defect of Stackproof: report it with the traceback and what `stackproof --version` prints"
     show_error(StackproofError(f"stackproof itself failed: {kind}", hint=hint))
     return ExitCode.INTERNAL
 

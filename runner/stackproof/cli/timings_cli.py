@@ -38,7 +38,7 @@ def command(around: Surroundings, paths: tuple[Path, ...], output: Path | None, 
     """
     for path in paths or (RUNS,):
         if not (around.project / path).exists():
-            raise UsageError(f"there is no {path}", hint=f"runs lie in {RUNS}: `stackproof run` makes one")
+            raise UsageError(f"there is no {path}", hint=f"`stackproof run` makes a run, below {RUNS}")
     found = timings.read(paths or (RUNS,), project=around.project)
     for problem in found.problems:
         click.echo(f"not read: {problem}", err=True)

@@ -121,7 +121,8 @@ def recorded(
                 with _in_force(owner):
                     yield result
             except BaseException as error:
-                if missed := _settled(brain, owner, result):
+                # What was blocked is both: it need not be said twice.
+                if (missed := _settled(brain, owner, result)) and missed != str(error):
                     error.add_note(missed)
                 result.dropped += brain.store.drop(owner)
                 raise

@@ -101,5 +101,7 @@ def _collision(root: Path, collided: list[Move]) -> CollisionError:
     several = f"{len(collided)} files" if len(collided) > 1 else "a file"
     return CollisionError(
         f"nothing was moved: {several} would take the place of another answer",
-        hint="\n".join([*shown, *more, "stackproof recordings diff shows how they differ; remove the one that is old"]),
+        hint="\n".join(
+            [*shown, *more, "`stackproof recordings diff` shows how two of them differ; remove the one that is old"]
+        ),
     )

@@ -49,9 +49,9 @@ class DamagedTraceError(TraceError):
         where = f"{path}, line {line}," if line is not None else f"{path}"
         usual = (
             "its writer was stopped while writing; recording into the file again drops that line, as does "
-            f"stackproof trace migrate --drop-torn {path}"
+            f"`stackproof trace migrate --drop-torn {path}`"
             if torn
-            else f"stackproof trace check {path} names every line that is damaged"
+            else f"`stackproof trace check {path}` names every line that is damaged"
         )
         super().__init__(f"{where} {what}", hint=hint or usual)
         self.path = path

@@ -65,10 +65,10 @@ def planned(project: Path, run_dirs: Sequence[Path], *, accept_types: bool = Fal
     types = None if rules.typecheck is None else _types(project, rules, found, accept=accept_types)
     if not cells and (types is None or not types.files):
         raise NotProvenError(
-            f"{', '.join(each.name for each in run_dirs)} holds no cell of the policy",
+            f"no cell of {policy.PATH.as_posix()} is in run {', '.join(each.name for each in run_dirs)}",
             hint="no list of tests is kept of a live smoke: it counts as it is"
             if found.live.smokes
-            else f"the policy has {', '.join(wanted)}",
+            else f"it lists {', '.join(wanted)}; `stackproof verify-release` runs all of them",
         )
     files: dict[Path, str | None] = {}
     lines: list[str] = []

@@ -162,10 +162,11 @@ def test_fault_of_our_own_is_one_line_and_a_file(
     assert cli.main(["setups"], environ=environ, project=project) == ExitCode.INTERNAL
     err = capsys.readouterr().err
     (kept,) = (project / ".stackproof").glob("internal-error-*.txt")
-    lines = err.splitlines()[-2:]
+    lines = err.splitlines()[-3:]
     assert lines == [
         "✗ stackproof itself failed: RuntimeError: two lines",
         f"  traceback: {kept.relative_to(project)}",
+        "  this is a defect of Stackproof: report it with the traceback and what `stackproof --version` prints",
     ]
     assert ("Traceback (most recent call last)" in err) is debug
     assert "RuntimeError: two" in kept.read_text(encoding="utf-8")

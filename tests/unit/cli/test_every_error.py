@@ -94,7 +94,9 @@ CASES: Mapping[str, Case] = {
         by=collision, code=ExitCode.RECORDINGS, says=("nothing was moved", "would take the place", "recordings diff")
     ),
     "NotProvenError": Case(
-        by=no_cell, code=ExitCode.NOT_PROVEN, says=("aaaaaa holds no cell of the policy", "the policy has base")
+        by=no_cell,
+        code=ExitCode.NOT_PROVEN,
+        says=("no cell of ci/release.yaml is in run aaaaaa", "it lists base-own-server-desk"),
     ),
     "NeverMetError": Case(by=never_met, code=ExitCode.TESTS, says=("was never met: no provider call of 2 tests fits",)),
     "TraceMismatchError": Case(by=mismatch, code=ExitCode.RECORDINGS, says=("Oslo?", "Rome?", "record")),
