@@ -37,15 +37,6 @@ def _asks(name: str) -> bool:
     return any(name == words or name.endswith(f".{words}") for words in sdks.ASKS)
 
 
-def uses_sdk(source: Source) -> bool:
-    """Whether a file imports an SDK itself."""
-    return any(module_of(name) is not None for name in source.imports) or any(
-        name == each or name.startswith(f"{each}.")
-        for name in source.imports
-        for each in (*sdks.BY_MODEL, "langchain_core")
-    )
-
-
 def module_of(name: str) -> str | None:
     """The known module that `name` is, or is below."""
     return next((module for module in sdks.MODULES if name == module or name.startswith(f"{module}.")), None)

@@ -130,9 +130,3 @@ def python_for(wanted: str | None, usual: str) -> str:
     if found is None:
         return usual
     return f"3.{max(int(found[1]), LEAST[1])}"
-
-
-def too_old(wanted: str | None) -> bool:
-    """Whether the project runs only on a Python that Stackproof does not run on."""
-    found = re.search(r"<\s*3\.(\d+)", wanted or "")
-    return found is not None and int(found[1]) <= LEAST[1]
