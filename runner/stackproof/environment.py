@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from stackproof import proxies
-from stackproof.catalog.records import ModelRole, ProviderSpec, ServiceSpec, SetupSpec, StackMode, StackSpec
+from stackproof import provider_urls, proxies
+from stackproof.catalog.records import ModelRole, ServiceSpec, StackMode, StackSpec
 from stackproof.edge import wiring
 from stackproof.edge.places import Places
 from stackproof.errors import UsageError
@@ -18,7 +18,7 @@ from stackproof.options import RunOptions
 from stackproof.plan import Cell, Plan, command_stem, is_secret
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.settings import VARIABLE as RECORDER
-from stackproof.recorder.settings import Provider, Settings
+from stackproof.recorder.settings import Settings
 
 PLACEHOLDER = "stackproof-replay"
 MASK = "********"
@@ -58,7 +58,6 @@ _IN_PROCESS = (StackMode.LIBRARY, StackMode.DOCKER_LIBRARY)
 # With these LangChain sends a trace of every call to its makers' service, which a replay could not reach.
 _TRACED = ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2")
 _WITHOUT_A_KEY = "to try it without a key: --provider-service llama-cpp, a small model on this machine, smollm2:135m"
-_NAMED = re.compile(r"\{(\w+)\}")
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
 
 
@@ -141,7 +140,7 @@ def build(
         inherited |= {name: "false" for name in _TRACED if inherited.get(name)}
     common = {**inherited, **_absent(cell.setup.env, inherited)}
     if service_url is not None:
-        common |= _served(cell, service_url)
+        common |= provider_urls.served(cell, service_url)
     given = {**_given(options), **(moved or {})}
     common |= given
     placeholders: frozenset[str] = frozenset()
@@ -180,38 +179,6 @@ def build(
             or name in cell.setup.env
         ),
     )
-
-
-def _served(cell: Cell, service_url: str) -> dict[str, str]:
-    """The provider variables of the setup, each with the service's URL in the place of the provider's."""
-    named = {provider.variable: provider.name for provider in cell.setup.providers if provider.variable}
-    path, for_each = ("", "") if cell.service is None else (cell.service.api_path, cell.service.for_each)
-    if for_each:
-        apart = len(named) > 1 or _asks_for_others(cell)
-        origin = service_url.removesuffix(path) + (for_each if apart else "")
-        return {
-            variable: origin.replace("{provider}", name) + _path_of(variable, path, cell.setup)
-            for variable, name in named.items()
-        }
-    if len(named) > 1 and "{provider}" not in service_url:
-        # At one URL nobody could tell their calls apart, and no replay would find them again.
-        raise UsageError(
-            f"one provider service cannot stand in for the {len(named)} providers of setup {cell.setup.name!r}",
-            hint='in its service.yaml, for_each: "/for/{provider}" gives each a URL of its own, if it answers there',
-        )
-    return {variable: service_url.replace("{provider}", name) for variable, name in named.items()}
-
-
-def _asks_for_others(cell: Cell) -> bool:
-    """Whether the setup's models are none of the service's: it stands in for somebody else then, under any name."""
-    names = {name.partition("/")[2] for name in cell.setup.models.values()}
-    return cell.service is not None and bool(names) and names.isdisjoint(cell.service.models)
-
-
-def _path_of(variable: str, api_path: str, setup: SetupSpec) -> str:
-    """None for a variable whose own URL has none, as Anthropic's: its SDK appends the whole path itself."""
-    own = setup.env.get(variable)
-    return api_path if own is None or urlsplit(_with_scheme(own)).path.strip("/") else ""
 
 
 def missing(cell: Cell, options: RunOptions, caller: Mapping[str, str]) -> tuple[str, ...]:
@@ -312,7 +279,7 @@ def _settings(
         run_id=run_id,
         project=str(project),
         integration_root=cell.integration_root,
-        providers=providers(cell.setup, values),
+        providers=provider_urls.of_setup(cell.setup, values),
         secrets=cell.setup.all_secrets,
         rules=cell.setup.rules + cell.suite.rules,
         provenance={"stack": cell.stack.name, **({} if service is None else _served_by(service))},
@@ -345,32 +312,6 @@ def _served_by(service: ServiceSpec) -> dict[str, object]:
 def _only_for_replay(cell: Cell) -> dict[str, str]:
     folder = str(cell.setup.source.parent.absolute())
     return {name: value.replace("{folder}", folder) for name, value in cell.setup.replay.items()}
-
-
-def providers(setup: SetupSpec, values: Mapping[str, str]) -> tuple[Provider, ...]:
-    """Who is called in a setup, each with the URLs that `values`, the variables of its cell, give it."""
-    return tuple(_provider(spec, values) for spec in setup.providers)
-
-
-def _provider(spec: ProviderSpec, values: Mapping[str, str]) -> Provider:
-    prefixes = tuple(filter(None, (_filled(prefix, values) for prefix in spec.prefixes)))
-    url = _with_scheme(values.get(spec.variable, "") if spec.variable else "")
-    if url:
-        parts = urlsplit(url)
-        prefixes = (url, *((f"{parts.scheme}://{parts.netloc}",) if spec.origin else ()), *prefixes)
-    return Provider(name=spec.name, variable=spec.variable, prefixes=tuple(dict.fromkeys(prefixes)))
-
-
-def _filled(prefix: str, values: Mapping[str, str]) -> str | None:
-    """A prefix with the values of the variables that it names; None when one is empty: it would match too much."""
-    if not all(values.get(name) for name in _NAMED.findall(prefix)):
-        return None
-    return _with_scheme(_NAMED.sub(lambda found: values[found[1]].rstrip("/"), prefix))
-
-
-def _with_scheme(url: str) -> str:
-    # Some SDKs take a bare host name.
-    return (url if not url or "://" in url else f"https://{url}").rstrip("/")
 
 
 def _stack(

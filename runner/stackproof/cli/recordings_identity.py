@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from stackproof import console, environment, options
+from stackproof import console, options, provider_urls
 from stackproof.catalog.records import SetupSpec
 from stackproof.cli import completing, recordings_find, recordings_form
 from stackproof.cli import recordings_words as words
@@ -103,7 +103,7 @@ def _setup(where: Room, chosen: RunOptions) -> SetupSpec:
 
 def _providers(setup: SetupSpec, chosen: RunOptions, values: Mapping[str, str]) -> Sequence[Provider]:
     extra = tuple(Provider(name=name, prefixes=prefixes) for name, prefixes in chosen.providers.items())
-    return environment.providers(setup, values) + extra
+    return provider_urls.of_setup(setup, values) + extra
 
 
 def _active(where: Room, setup: str, suite: str | None, test: str) -> Active:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stackproof import catalog, environment
+from stackproof import catalog, provider_urls
 from stackproof.catalog.records import Catalog
 from stackproof.recorder import install, recording, scope
 from stackproof.recorder.identity import digest
@@ -124,7 +124,7 @@ def replaying(taken: Taken, root: Path, run: Path, setup: str, urls: Mapping[str
         prefixes: dict[str, None] = {}
         for url in sorted(urls.get(item.variable or "", ())) or [spec.env.get(item.variable or "", "")]:
             values = {**spec.env, item.variable or "": url}
-            prefixes |= dict.fromkeys(environment._provider(item, values).prefixes)
+            prefixes |= dict.fromkeys(provider_urls.of_provider(item, values).prefixes)
         told.append(Provider(name=item.name, variable=item.variable, prefixes=tuple(prefixes)))
     settings = Settings(
         mode=Mode.REPLAY, recordings=str(root), setup=setup, run_dir=str(run), run_id="a-run",
