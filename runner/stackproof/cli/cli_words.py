@@ -187,7 +187,12 @@ def usage_error(error: click.UsageError) -> UsageError:
         word = re.match(r"No such command '([^']+)'", error.message)
         if word is not None:
             return unknown("command", word[1], error.ctx.command.list_commands(error.ctx))
-    text = error.format_message().strip().rstrip(".").replace("is not a valid integer range", "is not a whole number")
+    # click lists the choices of an argument in lines of their own.
+    text = (
+        " ".join(error.format_message().split())
+        .rstrip(".")
+        .replace("is not a valid integer range", "is not a whole number")
+    )
     if "unexpected extra argument" in text and path.endswith(" run"):
         hint = "arguments for pytest go behind '--'; tests are chosen with --file, --subdirs or --pattern"
     return UsageError(f"{path}: {text[:1].lower()}{text[1:]}", hint=hint)

@@ -59,6 +59,7 @@ def _command(project: Path) -> Command:
         ),
         (["run", "--suite"], "✗ stackproof run: option '--suite' requires an argument\n  stackproof run --help tells"),
         (["recordings", "list", "--setup"], "✗ stackproof recordings list: option '--setup' requires an argument\n"),
+        (["completion"], "✗ stackproof completion: missing argument 'bash|zsh|fish'. Choose from: bash, zsh, fish\n"),
         (["plan", "--shards", "x"], "✗ stackproof plan: invalid value for '--shards': 'x' is not a whole number\n"),
         (["setups", "show", "gtp"], "✗ unknown setup 'gtp', did you mean 'gpt'?\n"),
         (
