@@ -101,7 +101,10 @@ def _covered(environ: Mapping[str, str]) -> contextlib.AbstractContextManager[An
 def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     match error:
         case click.exceptions.NoArgsIsHelpError():
-            console.out(error.format_message())
+            try:
+                console.out(error.format_message())
+            except BrokenPipeError:  # nobody listens; nothing may be written there at exit either
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ExitCode.USAGE
         case click.UsageError():
             error = usage_error(error)

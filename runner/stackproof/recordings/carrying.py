@@ -32,7 +32,10 @@ def alone(root: Path) -> Iterator[None]:
     try:
         handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"there is no folder of recordings at {root}", hint="--recording-dir names another") from None
+        raise UsageError(
+            f"there is no folder of recordings at {root}",
+            hint="--recording-dir names another; a run with --inference-mode record makes one",
+        ) from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -334,3 +335,13 @@ def test_no_error_shows_a_secret_of_the_environment(
     told = capsys.readouterr().err
     assert "it said ***" in told
     assert "not ***, and this: short" in told
+
+
+@pytest.mark.parametrize("group", [[], ["recordings"]])
+def test_help_to_which_nobody_listens_is_no_traceback(group: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", "from stackproof.cli.main import entry; entry()", *group]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (ExitCode.USAGE, b"")
