@@ -257,9 +257,12 @@ def _stack(text: str, options: RunOptions, catalog: Catalog) -> tuple[StackMode,
     word, colon, name = text.partition(":")
     modes = [mode.value for mode in StackMode if mode is not StackMode.REMOTE]
     if not colon or not name:
+        stated = catalog.stacks.get(word)
         raise UsageError(
             f"{where}: stack {text!r} says no mode, write MODE:NAME",
-            hint=f"for example library:{word} or server:{word}; known stacks: {', '.join(sorted(catalog.stacks))}",
+            hint=f"it runs as {_ways(stated)}"
+            if stated is not None
+            else f"for example server:NAME; known stacks: {', '.join(sorted(catalog.stacks))}",
         )
     if word not in modes:
         raise unknown("stack mode", word, modes, where=where)
@@ -267,9 +270,13 @@ def _stack(text: str, options: RunOptions, catalog: Catalog) -> tuple[StackMode,
     if mode not in stack.modes:
         raise UsageError(
             f"{where}: stack {name!r} does not run in mode {word!r}",
-            hint=f"it runs as {', '.join(f'{known}:{name}' for known in stack.modes)}",
+            hint=f"it runs as {_ways(stack)}",
         )
     return mode, stack
+
+
+def _ways(stack: StackSpec) -> str:
+    return ", ".join(f"{mode}:{stack.name}" for mode in stack.modes)
 
 
 def _remote(url: str, options: RunOptions) -> StackSpec:

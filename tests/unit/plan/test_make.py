@@ -176,6 +176,16 @@ def test_running_stack_can_be_tested_live(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "hint"),
+    [("shop", "it runs as library:shop, server:shop"), ("shpo", "for example server:NAME; known stacks: ")],
+)
+def test_a_stack_without_a_mode_comes_with_the_modes_that_it_has(project: Path, word: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        planned(project, {"stack_config": word})
+    assert (caught.value.hint or "").startswith(hint)
+
+
+@pytest.mark.parametrize(
     ("cli", "caller", "service"),
     [
         ({"setup": "llama-cpp"}, {}, None),
