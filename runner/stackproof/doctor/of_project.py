@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackproof.catalog.records import Catalog
 from stackproof.doctor.finding import Finding, odd, ok, refused
 from stackproof.doctor.place import Place, is_project
 from stackproof.errors import StackproofError
@@ -18,7 +19,8 @@ _DEEP = 4  # folders that are looked at above and below
 class ProjectFacts:
     """cells: titles of what a plain run would run. near: a folder above or below this one that is a project.
 
-    error: what a plain run would end with. counts: own suites, stacks and setups.
+    error: what a plain run would end with. counts: own suites, stacks and setups. unmet: file of a stack, and what its
+    `lacks` names that is not there.
     """
 
     is_project: bool
@@ -28,6 +30,7 @@ class ProjectFacts:
     error: StackproofError | None = None
     counts: tuple[int, int, int] = (0, 0, 0)
     misplaced: tuple[str, ...] = ()
+    unmet: tuple[tuple[str, str], ...] = ()
 
 
 def look(place: Place) -> ProjectFacts:
@@ -50,6 +53,7 @@ def look(place: Place) -> ProjectFacts:
         error=chosen.error,
         counts=counts,
         misplaced=tuple(_misplaced(place.project)),
+        unmet=tuple(_unmet(place.project, known)) if known is not None else (),
     )
 
 
@@ -76,6 +80,13 @@ def judge(facts: ProjectFacts) -> Iterator[Finding]:
             "stacks and setups belong below stacks/ (stacks/NAME/stack.yaml, stacks/setups.yaml), suites into "
             "tests/suites.yaml",
         )
+    for name, path in facts.unmet:
+        yield odd(
+            "project.lacks",
+            name,
+            f"'lacks' names {path}, and there is no such file or folder: no test is skipped for it",
+            "correct the path, which is relative to the project, or take the line out",
+        )
 
 
 def _near(place: Place) -> str | None:
@@ -87,6 +98,17 @@ def _near(place: Place) -> str | None:
     except OSError:
         return None
     return next((path.name for path in below[:200] if is_project(path)), None)
+
+
+def _unmet(project: Path, known: Catalog) -> Iterator[tuple[str, str]]:
+    """Of the project's own stacks: what a plan for one does not ask, since a container may have only part of it."""
+    for spec in known.stacks.values():
+        if not spec.source.is_relative_to(project):
+            continue
+        for nodeid in spec.lacks:
+            path = nodeid.partition("::")[0]
+            if not (project / path).exists():
+                yield spec.source.relative_to(project).as_posix(), path
 
 
 def _misplaced(project: Path) -> Iterator[str]:

@@ -179,6 +179,7 @@ CASES: list[tuple[Any, Any, set[str]]] = [
     (of_project, of_project.ProjectFacts(is_project=False, near="~/desk"), {"project.none odd"}),
     (of_project, replace(PROJECT, error=UsageError("stack.yaml:3: unknown key 'comand'")), {"project.files missing"}),
     (of_project, replace(PROJECT, misplaced=("suites.yaml",)), {"project.misplaced odd"}),
+    (of_project, replace(PROJECT, unmet=(("stacks/desk/stack.yaml", "tests/x.py"),)), {"project.lacks odd"}),
     (of_pytest, PYTEST, set()),
     (of_pytest, replace(PYTEST, version=None), {"pytest.version missing"}),
     (of_pytest, replace(PYTEST, version="7.4.4"), {"pytest.version missing"}),

@@ -240,6 +240,15 @@ def test_a_folder_inside_of_a_project_names_the_project(make: Make) -> None:
     assert (found.id, found.remedy) == ("project.none", "`cd ~/desk`, which is one")
 
 
+def test_tests_that_a_stack_lacks_and_nobody_has_are_named(make: Make) -> None:
+    lacks = "lacks: {tests/nowhere/test_it.py: the Responses API, tests: nothing}"
+    (found,) = _wrong(
+        of_project, make({"stacks/desk/stack.yaml": f"description: d\nmodes: [server]\ncommand: [a]\n{lacks}\n"})
+    )
+    assert (found.id, found.subject) == ("project.lacks", "stacks/desk/stack.yaml")
+    assert found.says.startswith("'lacks' names tests/nowhere/test_it.py, and there is no such file")
+
+
 @pytest.mark.parametrize("name", ["suites.yaml", "tests/suites.yml", "stacks/other/stack.yml", "stacks/stack.yaml"])
 def test_files_that_nobody_reads_are_named(make: Make, name: str) -> None:
     files: dict[str, str | None] = {name: ""}
