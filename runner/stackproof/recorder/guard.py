@@ -206,9 +206,9 @@ def _refuse(brain: Brain, host: str, port: Any) -> None:
     where = f"{host}:{_text(port)}" if port else host
     text = (
         f"a connection to {where} was blocked in replay{_in_test(whose['test_id'])}\n"
-        "  nothing may leave the process in replay; a provider is replayed when its URL is known to the setup "
-        f"(`providers`) and called through {LIBRARIES}; what a stack fetches for itself is turned off by a variable, "
-        "in `env` of its stack.yaml"
+        "  nothing may leave the process in replay\n"
+        f"  a provider: name its URL under `providers` of the setup, and call it through {LIBRARIES}\n"
+        "  what a stack fetches for itself: turn it off by a variable, in `env` of its stack.yaml"
     )
     if brain.store.trace is not None:
         brain.store.trace.connection("blocked", where)
