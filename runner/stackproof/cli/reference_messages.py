@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from stackproof.errors import ExitCode
 from stackproof.file_schemas.pages import table
@@ -36,9 +37,32 @@ class Message:
     kind: str  # name of the class
 
 
+class _Constants(ast.NodeTransformer):
+    """Texts of a module, put where they are named: a hint that is said in several places has a name."""
+
+    def __init__(self, texts: Mapping[str, ast.expr]) -> None:
+        self._texts = texts
+
+    @classmethod
+    def put(cls, tree: ast.Module) -> ast.Module:
+        texts: dict[str, ast.expr] = {}
+        for node in tree.body:
+            match node:
+                case ast.Assign(
+                    targets=[ast.Name(id=name)], value=ast.Constant(value=str()) | ast.JoinedStr() as value
+                ):
+                    texts[name] = value
+                case _:
+                    pass
+        return cast("ast.Module", cls(texts).visit(tree))
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._texts.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
+
+
 def page(generated: str, package: Path) -> str:
     """The page, in Markdown, of all that the code of `package` can raise. generated: the comment that says so."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(package.rglob("*.py"))]
+    trees = [_Constants.put(ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(package.rglob("*.py"))]
     codes = exit_codes(trees)
     found = sorted({message for tree in trees for message in messages(tree, codes)}, key=_alphabetical)
     in_files = sorted({message for tree in trees for message in of_files(tree)}, key=_alphabetical)

@@ -19,6 +19,9 @@ from stackproof.verdict.policy_records import Policy
 
 PATH = Path("ci/matrix.yaml")
 VERSION = 1
+_LEAST = """run this in the project's folder, or write that file; the least, of all cells of ci/release.yaml:
+  version: 1
+  lanes: {all: {description: every cell, triggers: [pull_request], cells: {release: {}}}}"""
 KEYS = (
     "description", "triggers", "cells", "checks", "smoke", "record", "secrets", "variables", "env", "environment",
     "label", "schedule", "needs", "timeout",
@@ -43,7 +46,7 @@ def load(project: Path, *, known: Catalog | None = None) -> Matrix:
     if not (project / PATH).exists():
         raise UsageError(
             f"there is no {PATH.as_posix()} here, which says what lanes there are",
-            hint="run this in the project's folder, or write that file: docs/reference/files/matrix.md has its keys",
+            hint=_LEAST,
         )
     file = read(project / PATH, what="the file of lanes", shown=PATH.as_posix())
     file.only("version", "lanes")

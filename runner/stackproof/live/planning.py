@@ -35,7 +35,8 @@ def suite_of(order: SmokeOrder, known: Catalog) -> SuiteSpec:
     if order.suite not in known.suites and order.suite == SUITE:
         raise UsageError(
             f"this project has no suite {SUITE!r} in tests/suites.yaml, so there are no tests that make real calls",
-            hint="docs/live.md says how to write one; --suite NAME takes another",
+            hint="write one there, or name another with --suite NAME; the least that it says:\n"
+            f"  {SUITE}: {{description: real calls, roots: [tests/live], default_setup: SETUP}}",
         )
     return known.suite(order.suite, where="--suite")
 

@@ -64,6 +64,12 @@ def test_what_is_said_of_a_file_is_a_message_too() -> None:
     assert list(of_files(ast.parse(code))) == [Message(text="… lacks …", hint="add it", kind="UsageError")]
 
 
+def test_a_hint_that_has_a_name_is_read(tmp_path: Path) -> None:
+    code = f'_LOOK = "look there"\n{CODE}\nraise UsageError("gone away", hint=_LOOK)'
+    (tmp_path / "code.py").write_text(code, encoding="utf-8")
+    assert "| `gone away` | look there |" in page("", tmp_path)
+
+
 @pytest.fixture(scope="module")
 def whole() -> str:
     """The page of this project."""
