@@ -165,7 +165,7 @@ def _text(node: ast.expr) -> str:
 
 def _quoted(text: str) -> str:
     """Text in a cell of a table."""
-    return "" if text == _VALUE else " ".join(text.replace("`", "'").split())
+    return " ".join(text.replace("`", "'").split())
 
 
 def _alphabetical(message: Message) -> tuple[str, Message]:

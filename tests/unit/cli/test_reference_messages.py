@@ -44,7 +44,7 @@ def test_messages_are_read_with_values_left_out() -> None:
 def test_a_row_of_the_page_is_one_row(tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text(CODE, encoding="utf-8")
     rows = [line for line in page("<!-- made -->", tmp_path).splitlines() if line.startswith("| `")]
-    assert rows == ["| `a \\| b 'c' of …` | try … |", "| `…: it is … there` |  |"]
+    assert rows == ["| `a \\| b 'c' of …` | try … |", "| `…: it is … there` | … |"]
 
 
 def test_a_class_of_the_same_name_that_is_none_of_ours_is_left_out() -> None:
