@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -64,7 +64,9 @@ def page(generated: str, package: Path) -> str:
     """The page, in Markdown, of all that the code of `package` can raise. generated: the comment that says so."""
     trees = [_Constants.put(ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(package.rglob("*.py"))]
     codes = exit_codes(trees)
-    found = sorted({message for tree in trees for message in messages(tree, codes)}, key=_alphabetical)
+    own = dict(each for tree in trees for each in _own_words(tree) if each[0] in codes)
+    said = {_completed(message, own) for tree in trees for message in messages(tree, codes)}
+    found = sorted(said, key=_alphabetical)
     in_files = sorted({message for tree in trees for message in of_files(tree)}, key=_alphabetical)
     parts = [
         "# Every error message",
@@ -139,6 +141,24 @@ def of_files(tree: ast.Module) -> Iterator[Message]:
                 yield from _message(node, _text(first), _IN_FILES)
             case _:
                 pass
+
+
+def _own_words(tree: ast.Module) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Name of a class -> what it puts before each sentence, and its hint where a place has none of its own."""
+    for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        for node in ast.walk(owner):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super"))), args=[first, *_]):
+                    hints = [each.value for each in node.keywords if each.arg == "hint"]
+                    own = [_text(each) for each in hints if not isinstance(each, ast.Name)]
+                    yield owner.name, (_text(first).partition(_VALUE)[0], (own or [""])[0])
+                case _:
+                    pass
+
+
+def _completed(message: Message, own: Mapping[str, tuple[str, str]]) -> Message:
+    before, hint = own.get(message.kind, ("", ""))
+    return replace(message, text=before + message.text, hint=message.hint or hint)
 
 
 def _message(node: ast.Call, said: str, kind: str) -> Iterator[Message]:

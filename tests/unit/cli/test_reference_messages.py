@@ -70,6 +70,18 @@ def test_a_hint_that_has_a_name_is_read(tmp_path: Path) -> None:
     assert "| `gone away` | look there |" in page("", tmp_path)
 
 
+def test_what_a_class_says_of_itself_is_in_each_of_its_messages(tmp_path: Path) -> None:
+    code = f"""{CODE}
+class RefusedError(UsageError):
+    def __init__(self, why):
+        super().__init__(f"refused: {{why}}", hint="nothing was done")
+
+raise RefusedError("it is empty")
+"""
+    (tmp_path / "code.py").write_text(code, encoding="utf-8")
+    assert "| `refused: it is empty` | nothing was done |" in page("", tmp_path)
+
+
 @pytest.fixture(scope="module")
 def whole() -> str:
     """The page of this project."""
