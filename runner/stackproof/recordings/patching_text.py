@@ -39,7 +39,10 @@ class RefusedError(RecordingError):
 
     def __init__(self, *sentences: str) -> None:
         more = f" (and {len(sentences) - 1} more)" if len(sentences) > 1 else ""
-        super().__init__(f"the patch is refused: {sentences[0]}{more}", hint="nothing was changed")
+        super().__init__(
+            f"the patch is refused: {sentences[0]}{more}",
+            hint="nothing was changed; `stackproof recordings patch` makes one anew",
+        )
         self.sentences = sentences
 
 

@@ -140,7 +140,10 @@ def prepare(
                     service.step("wheels", command, clean | markers, log, check)
             partial.rename(ready)
     if not any(ready.glob("*.whl")):
-        raise StackStartError("the requirements ask for nothing: no wheel was fetched")
+        raise StackStartError(
+            "no wheel was fetched: the requirements name no package",
+            hint="name them there as pip takes them, one a line",
+        )
     return ready
 
 
