@@ -172,12 +172,12 @@ class Section:
         return value
 
     def _wrong(self, key: str, wanted: str, value: object) -> NoReturn:
-        quotes = wanted.endswith(("text", "texts")) and isinstance(value, bool | int | float)
-        self.fail(
-            f"{key!r} in {self.what} must be {wanted}, not {_kind(value)}",
-            key=key,
-            hint="write the value in quotes" if quotes else None,
-        )
+        hint = None
+        if wanted.endswith(("text", "texts")) and isinstance(value, bool | int | float):
+            hint = "write the value in quotes"
+        elif wanted.startswith("a list") and isinstance(value, str):
+            hint = f"write {key}: [{value}]"
+        self.fail(f"{key!r} in {self.what} must be {wanted}, not {_kind(value)}", key=key, hint=hint)
 
 
 def read(path: Path, *, what: str, shown: str) -> Section:
@@ -188,7 +188,13 @@ def read(path: Path, *, what: str, shown: str) -> Section:
         data = yaml.load(text, Loader=_Loader)  # noqa: S506
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        raise UsageError(f"{shown}:{mark.line + 1 if mark else 1}: {error.problem}") from error
+        where = f"{shown}:{mark.line + 1 if mark else 1}"
+        if isinstance(error, yaml.constructor.ConstructorError):
+            raise UsageError(f"{where}: {error.problem}") from error
+        raise UsageError(
+            f"{where}: cannot be read as YAML: {error.problem}",
+            hint="the mistake is here or just before: a bracket, a quote, a colon, or the indentation",
+        ) from error
     except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
         detail = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise UsageError(f"{shown}: cannot be read as YAML in UTF-8: {detail}") from error
@@ -214,8 +220,10 @@ def _kind(value: object) -> str:
     match value:
         case None:
             return "nothing"
-        case bool() | int() | float():
-            return f"the {type(value).__name__} {str(value).lower()}"
+        case bool():
+            return f"the truth value {str(value).lower()}"
+        case int() | float():
+            return f"the number {value}"
         case str():
             return f"the text {value!r}"
         case _:

@@ -27,12 +27,12 @@ CASES = [
     ),
     pytest.param(
         "a:\n  description: x\n  env:\n    PORT: 5432\n",
-        "stacks/setups.yaml:4: 'PORT' in 'env' of setup 'a' must be text, not the int 5432",
+        "stacks/setups.yaml:4: 'PORT' in 'env' of setup 'a' must be text, not the number 5432",
         id="number where text belongs",
     ),
     pytest.param(
         "a:\n  description: x\n  secrets: [no]\n",
-        "stacks/setups.yaml:3: 'secrets' in setup 'a' must be text, not the bool false",
+        "stacks/setups.yaml:3: 'secrets' in setup 'a' must be text, not the truth value false",
         id="a word that YAML reads as false",
     ),
     pytest.param(
@@ -53,7 +53,7 @@ CASES = [
     pytest.param(
         "a:\n  description: x\n  embedding_dimension: true\n",
         "stacks/setups.yaml:3: 'embedding_dimension' in setup 'a' must be a whole number of at least 1, "
-        "not the bool true",
+        "not the truth value true",
         id="true is no number",
     ),
     pytest.param("a:\n  env: {}\n", "stacks/setups.yaml:2: setup 'a' lacks 'description'", id="lacking key"),
@@ -61,7 +61,9 @@ CASES = [
     pytest.param("- a\n", "stacks/setups.yaml:1: the file of setups must be a mapping, not a list", id="list"),
     pytest.param("1: {}\n", "stacks/setups.yaml:1: key 1 must be text, write it in quotes", id="key that is no text"),
     pytest.param("../up: {}\n", "stacks/setups.yaml:1: setup name '../up' may hold letters", id="name with a path"),
-    pytest.param("a: [\n", "stacks/setups.yaml:2: expected the node content, but found", id="no YAML"),
+    pytest.param(
+        "a: [\n", "stacks/setups.yaml:2: cannot be read as YAML: expected the node content, but found", id="no YAML"
+    ),
     pytest.param(
         "a:\n  description: x\n  providers:\n    p: {variable: U, prefixes: [api.example.com]}\n",
         "stacks/setups.yaml:4: prefix 'api.example.com' of provider 'p' must start with http://, https:// or "
