@@ -20,6 +20,8 @@ def load_setups(path: Path, *, shown: str, known: Mapping[str, SetupSpec] | None
     """
     file = read(path, what="the file of setups", shown=shown)
     setups: dict[str, SetupSpec] = {}
+    if list(file.data) == ["setups"]:  # as suites.yaml has it
+        file.fail("setups stand in this file by their names, without 'setups:' above them", hint="take that line out")
     for name, section in file.sections("setup"):
         check_name(file, "setup", name)
         setups[name] = _setup(name, section, source=path, known={**(known or {}), **setups})

@@ -58,6 +58,11 @@ CASES = [
     ),
     pytest.param("a:\n  env: {}\n", "stacks/setups.yaml:2: setup 'a' lacks 'description'", id="lacking key"),
     pytest.param("a:\n", "stacks/setups.yaml:1: setup 'a' is empty", id="empty setup"),
+    pytest.param(
+        "setups:\n  a:\n    description: x\n",
+        "stacks/setups.yaml:1: setups stand in this file by their names, without 'setups:' above them",
+        id="a level too many",
+    ),
     pytest.param("- a\n", "stacks/setups.yaml:1: the file of setups must be a mapping, not a list", id="list"),
     pytest.param("1: {}\n", "stacks/setups.yaml:1: key 1 must be text, write it in quotes", id="key that is no text"),
     pytest.param("../up: {}\n", "stacks/setups.yaml:1: setup name '../up' may hold letters", id="name with a path"),
