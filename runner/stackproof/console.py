@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
+import textwrap
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,6 +20,9 @@ from stackproof.errors import ExitCode, StackproofError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# Columns that prose needs: where fewer are left, the terminal itself may break it.
+_LEAST = 30
 
 
 def open_streams() -> None:
@@ -69,13 +74,44 @@ def out(text: str) -> None:
     print(text if is_plain(sys.stdout, os.environ) else painting.painted(text), flush=True)
 
 
+def told(text: str, *, hanging: int) -> None:
+    """A line of prose on standard output, as `out`; on a terminal that is too narrow it goes on below, indented.
+
+    hanging: by how many columns; 0 leaves the line whole, as one that is to be copied has to be.
+    """
+    if not hanging or is_plain(sys.stdout, os.environ):
+        out(text)
+        return
+    for line in folded(text, width=shutil.get_terminal_size().columns, hanging=hanging):
+        out(line)
+
+
+def folded(text: str, *, width: int, hanging: int) -> list[str]:
+    """The lines of one that is too wide. Words stay whole: no path or test id is cut, whatever its length."""
+    if len(text) <= width or width - hanging < _LEAST:
+        return [text]
+    rest = text.lstrip()
+    return textwrap.wrap(
+        rest,
+        width,
+        initial_indent=text[: len(text) - len(rest)],
+        subsequent_indent=" " * hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def show_error(error: StackproofError, *, stream: IO[str] | None = None) -> None:
     """`✗ message` and, on the next line, what to do about it. Never a traceback."""
     target = sys.stderr if stream is None else stream
     message, *more = str(error.message).splitlines() or [""]
     rest = [*more, *(error.hint or "").splitlines()]
-    first = f"✗ {message}"
-    for line in [first if is_plain(target, os.environ) else painting.painted(first), *(f"  {line}" for line in rest)]:
+    first = [f"✗ {message}"]
+    if not is_plain(target, os.environ):
+        first = folded(first[0], width=shutil.get_terminal_size().columns, hanging=2)
+        first[0] = painting.painted(first[0])
+    # What comes next may be a command, which is copied whole.
+    for line in [*first, *(f"  {line}" for line in rest)]:
         print(line, file=target, flush=True)
 
 

@@ -111,4 +111,4 @@ def show(verdict: Verdict, run_dir: Path, project: Path, *, as_json: bool, page:
     absolute, root = run_dir.absolute(), project.absolute()
     shown = absolute.relative_to(root) if absolute.is_relative_to(root) else absolute
     for line in terminal.lines(verdict, shown.as_posix(), page):
-        console.out(line)
+        console.told(line, hanging=terminal.hanging(verdict, line))

@@ -73,7 +73,7 @@ def policy_explain(around: Surroundings, as_json: bool) -> int:
         return ExitCode.PASS
     width = max(len(each.origin) for each in asked)
     for each in asked:
-        console.out(f"{each.origin.ljust(width)}  {each.text}")
+        console.told(f"{each.origin.ljust(width)}  {each.text}", hanging=width + 2)
     return ExitCode.PASS
 
 

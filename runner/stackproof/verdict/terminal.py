@@ -13,7 +13,7 @@ _SHOWN = 5  # findings below a line; verdict.json and verdict.md have them all
 
 def lines(verdict: Verdict, run_dir: str, page: str | None = None) -> list[str]:
     """All lines; `run_dir` is named as the place of the evidence, and `page` as that of everything on one page."""
-    width = max((len(rule.title) for rule in verdict.shown), default=0)
+    width = _widest(verdict)
     dirty = " with changes" if verdict.dirty else ""
     commit = f"commit {short(verdict.commit)}" if verdict.commit else "no commit"
     head = [f"RELEASE VERDICT  {verdict.state.value}", f"{commit}{dirty}{_when(verdict)}"]
@@ -27,6 +27,22 @@ def lines(verdict: Verdict, run_dir: str, page: str | None = None) -> list[str]:
     for index, command in enumerate(verdict.again):
         result.append(f"{'again: ' if index == 0 else '       '}{command}")
     return result
+
+
+def hanging(verdict: Verdict, line: str) -> int:
+    """At which column a line of `lines` goes on where a terminal is too narrow; 0 for one that has to stay whole."""
+    indent = len(line) - len(line.lstrip())
+    match indent:
+        case 2:
+            return _widest(verdict) + 6
+        case 6:
+            return 6
+        case _:
+            return 0
+
+
+def _widest(verdict: Verdict) -> int:
+    return max((len(rule.title) for rule in verdict.shown), default=0)
 
 
 def mark(rule: Rule) -> str:

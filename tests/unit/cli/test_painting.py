@@ -78,3 +78,29 @@ def test_a_table_cuts_no_name_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPat
     assert max(map(len, lines)) <= 40
     assert lines[0].startswith("setup"), "it begins at the edge, and without an empty line"
     assert lines[-1].strip()
+
+
+def test_prose_goes_on_below_its_beginning_and_no_word_is_cut() -> None:
+    line = "  ? types    not proven: tests/integration/base/test_chat.py::test_two_turns was not run"
+    assert console.folded(line, width=60, hanging=13) == [
+        "  ? types    not proven:",
+        "             tests/integration/base/test_chat.py::test_two_turns",
+        "             was not run",
+    ]
+    assert console.folded(line, width=100, hanging=13) == [line]
+    assert console.folded(line, width=40, hanging=13) == [line], "no room is left"
+
+
+def test_an_error_is_folded_on_a_terminal_and_what_comes_next_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "CI", "GITHUB_ACTIONS", "GITLAB_CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = Terminal()
+    hint = "stackproof run --inference-mode record-if-missing"
+    console.show_error(UsageError("nothing is recorded for the one test of this suite", hint=hint), stream=shown)
+    assert shown.getvalue().splitlines() == [
+        "\x1b[31m✗\x1b[0m nothing is recorded for the one test",
+        "  of this suite",
+        f"  {hint}",
+    ]

@@ -76,6 +76,16 @@ def test_a_person_sees_a_line_per_rule_and_what_to_run_again() -> None:
     ]
 
 
+def test_what_is_said_is_folded_on_a_narrow_terminal_and_what_is_copied_is_not() -> None:
+    for line in terminal.lines(VERDICT, "run", "verdict.html"):
+        column = terminal.hanging(VERDICT, line)
+        if line.startswith(("RELEASE", "page:", "again:", "       ")) or "Evidence" in line:
+            assert column == 0, line
+        else:
+            assert column >= 6, line
+            assert not line[column:].startswith(" "), "there what it says begins"
+
+
 def test_a_page_shows_text_from_tests_as_text() -> None:
     text = render.to_markdown(VERDICT)
     assert text.startswith("# Release verdict: FAIL\n")
