@@ -79,10 +79,8 @@ def told(text: str, *, hanging: int) -> None:
 
     hanging: by how many columns; 0 leaves the line whole, as one that is to be copied has to be.
     """
-    if not hanging or is_plain(sys.stdout, os.environ):
-        out(text)
-        return
-    for line in folded(text, width=shutil.get_terminal_size().columns, hanging=hanging):
+    width = _columns(sys.stdout, os.environ)
+    for line in folded(text, width=width, hanging=hanging) if hanging and width else [text]:
         out(line)
 
 
@@ -107,8 +105,9 @@ def show_error(error: StackproofError, *, stream: IO[str] | None = None) -> None
     message, *more = str(error.message).splitlines() or [""]
     rest = [*more, *(error.hint or "").splitlines()]
     first = [f"✗ {message}"]
+    if width := _columns(target, os.environ):
+        first = folded(first[0], width=width, hanging=2)
     if not is_plain(target, os.environ):
-        first = folded(first[0], width=shutil.get_terminal_size().columns, hanging=2)
         first[0] = painting.painted(first[0])
     # What comes next may be a command, which is copied whole.
     for line in [*first, *(f"  {line}" for line in rest)]:
@@ -147,6 +146,13 @@ def table(rows: Iterable[Sequence[str]], *, head: Sequence[str], environ: Mappin
     for row in content:
         view.add_row(*row)
     make(sys.stdout, values).print(view)
+
+
+def _columns(stream: IO[str], environ: Mapping[str, str]) -> int | None:
+    """How wide the terminal of a person is, with colour or without; None where lines stay whole, as in a log."""
+    if not stream.isatty() or kind.of(environ) is not Kind.NONE:
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def _keep(text: str, project: Path) -> str | None:

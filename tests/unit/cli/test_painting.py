@@ -104,3 +104,11 @@ def test_an_error_is_folded_on_a_terminal_and_what_comes_next_is_not(monkeypatch
         "  of this suite",
         f"  {hint}",
     ]
+    monkeypatch.setenv("NO_COLOR", "1")
+    uncoloured = Terminal()
+    console.show_error(UsageError("nothing is recorded for the one test of this suite", hint=hint), stream=uncoloured)
+    assert uncoloured.getvalue() == re.sub(r"\x1b\[\d*m", "", shown.getvalue())
+    monkeypatch.setenv("CI", "1")
+    log = Terminal()
+    console.show_error(UsageError("nothing is recorded for the one test of this suite", hint=hint), stream=log)
+    assert log.getvalue().splitlines()[0] == "✗ nothing is recorded for the one test of this suite"
