@@ -40,13 +40,6 @@ class Update:
     files: Mapping[Path, str | None]
 
 
-def update_expected(project: Path, run_dir: Path) -> list[str]:
-    """Write what `planned` says, and return its lines."""
-    update = planned(project, [run_dir])
-    write(project, update)
-    return list(update.lines)
-
-
 def planned(project: Path, run_dirs: Sequence[Path], *, accept_types: bool = False) -> Update:
     """What `ci/expected/` has to hold so that the run is as expected: a file for each cell that it holds, for its
     claims, and for accepted type errors. run_dirs: several where its shards lie in several.

@@ -26,7 +26,7 @@ from stackproof.recorder.miss import form_of
 from stackproof.recorder.scope import Scope
 from stackproof.shards import left
 from stackproof.shards.partition import divide
-from stackproof.verdict import expected
+from stackproof.verdict import expected, update
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.records import Rule, Verdict
 from stackproof.verdict.weigh import weigh
@@ -67,6 +67,13 @@ RECORDING: Mapping[str, Any] = {
     "request": asked_for("/a"),
     "response": {"status": 200, "headers": {}, "body": {"json": {}}, "complete": True, "is_exception": False},
 }
+
+
+def update_expected(project: Path, run_dir: Path) -> list[str]:
+    """Expect what a run has shown, as `stackproof policy update` does; its lines."""
+    planned = update.planned(project, [run_dir])
+    update.write(project, planned)
+    return list(planned.lines)
 
 
 def node(name: str) -> str:

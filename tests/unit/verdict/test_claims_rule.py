@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.unit.claims.conftest import CLAIMS
-from tests.unit.verdict.conftest import POLICY, Project, Run, rule
+from tests.unit.verdict.conftest import POLICY, Project, Run, rule, update_expected
 
 from stackproof.errors import UsageError
 from stackproof.evidence import claims, digests, git, jsonfile, merge
@@ -18,7 +18,6 @@ from stackproof.evidence.nodeids import junit_key
 from stackproof.evidence.outcomes import Outcome
 from stackproof.verdict import expected, policy, terminal
 from stackproof.verdict.records import State
-from stackproof.verdict.update import update_expected
 
 SECTION = "claims: {file: tests/claims.yaml, tests: [tests/faults]}\n"
 CUT, ALSO_CUT, FULL, ELSEWHERE = (f"tests/faults/test_a.py::test_{name}" for name in ("cut", "also", "full", "else"))

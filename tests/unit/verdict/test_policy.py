@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.unit.verdict.conftest import GOOD, LIBRARY, POLICY, SERVER, TODAY, Project, Run, node
+from tests.unit.verdict.conftest import GOOD, LIBRARY, POLICY, SERVER, TODAY, Project, Run, node, update_expected
 
 from stackproof import catalog
 from stackproof.errors import NotProvenError, UsageError
@@ -18,7 +18,6 @@ from stackproof.verdict.check import check, seen
 from stackproof.verdict.expected import Expectation
 from stackproof.verdict.policy import Required, SealedRule, SourceRule
 from stackproof.verdict.records import State
-from stackproof.verdict.update import update_expected
 
 FULL = """\
 version: 1
