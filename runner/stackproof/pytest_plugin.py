@@ -228,12 +228,8 @@ def _is_worker(config: pytest.Config) -> bool:
 
 def _integration_root(config: pytest.Config) -> str:
     from stackproof import catalog
-    from stackproof.errors import StackproofError
 
-    try:
-        return catalog.load(config.rootpath).integration_root
-    except StackproofError as error:
-        pytest.exit(f"stackproof: {error.message}", returncode=int(error.exit_code))
+    return _or_end(lambda: catalog.load(config.rootpath).integration_root)
 
 
 def _overlap(path: Path, root: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 import socket
 import subprocess
@@ -15,18 +16,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import pytest
 from tests.unit.recordings.conftest import SUITES, Book, Said
 
-from stackproof import catalog, options, plan, trace
+from stackproof import catalog, console, options, plan, trace
 from stackproof.cli import main as cli
-from stackproof.errors import ExitCode
+from stackproof.errors import ExitCode, StackproofError
 from stackproof.faults import grammar
 from stackproof.plugin import faulting
 from stackproof.stack import engine, seen, start
 from stackproof.trace import ModelEvent, ModelRequest, locking
+
+_SHOW = console.show_error
 
 TEST = "tests/integration/base/test_it.py"
 PROJECT = {
@@ -60,6 +63,7 @@ class Here:
     root: Path
     monkeypatch: pytest.MonkeyPatch
     said: str = ""
+    kind: str = ""  # name of the class of the error that ended the command, or a cell
 
     def write(self, files: Mapping[str, str]) -> None:
         for name, text in files.items():
@@ -74,9 +78,16 @@ class Here:
         with self.monkeypatch.context() as patched:
             patched.setattr(sys, "stdout", out)
             patched.setattr(sys, "stderr", err)
+            patched.setattr(console, "show_error", self._show)
             code = cli.main(argv, environ={**kept, **environ}, project=self.root)
         self.said = err.getvalue() + out.getvalue()
+        for path in self.root.glob(".stackproof/runs/*/cells/*/outcome.json"):
+            self.kind = json.loads(path.read_text(encoding="utf-8"))["error"]["kind"]
         return code
+
+    def _show(self, error: StackproofError, *, stream: IO[str] | None = None) -> None:
+        self.kind = type(error).__name__
+        _SHOW(error, stream=stream)
 
     def trace(self, *asked: str, instructions: str | None = None) -> Path:
         """A trace of these questions."""
@@ -210,21 +221,24 @@ def never_met(here: Here) -> None:
 
 
 @contextmanager
-def _engine(*, is_one: bool = True) -> Iterator[str]:
-    """What answers as a Docker engine whose builds fail, or as any web server."""
+def _engine() -> Iterator[str]:
+    """What answers as a Docker engine whose builds fail."""
 
     class Answer(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self._say(b'{"ApiVersion": "1.47", "Version": "27.3.1"}' if is_one else b'{"hello": "there"}')
+            if "/images/" in self.path:
+                self._say(b'{"message": "the image store is broken"}', status=500)
+                return
+            self._say(b'{"ApiVersion": "1.47", "Version": "27.3.1"}')
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("content-length") or 0))
             self._say(b'{"stream": "Step 2/2 : RUN make"}\n{"error": "make: not found"}\n', chunked=True)
 
-        def _say(self, body: bytes, *, chunked: bool = False) -> None:
-            self.send_response(200)
+        def _say(self, body: bytes, *, chunked: bool = False, status: int = 200) -> None:
+            self.send_response(status)
             self.send_header("content-type", "application/json")
             length = ("transfer-encoding", "chunked") if chunked else ("content-length", str(len(body)))
             self.send_header(*length)
@@ -241,9 +255,14 @@ def _engine(*, is_one: bool = True) -> Iterator[str]:
             server.shutdown()
 
 
-def no_engine(here: Here) -> int:
-    with _engine(is_one=False) as address:
-        return here.command("stack", "down", DOCKER_HOST=address)
+def engine_refuses(here: Here) -> None:
+    del here
+    with _engine() as address:
+        found = engine.connect({"DOCKER_HOST": address})
+        try:
+            found.image("no/such")
+        finally:
+            found.close()
 
 
 def build_fails(here: Here) -> None:

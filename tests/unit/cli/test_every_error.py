@@ -19,6 +19,7 @@ from tests.unit.cli.provoking import (
     command,
     damaged,
     died,
+    engine_refuses,
     exhausted,
     full_disk,
     lacking_program,
@@ -27,7 +28,6 @@ from tests.unit.cli.provoking import (
     never_met,
     newer,
     no_cell,
-    no_engine,
     not_an_object,
     not_seen,
     other_event,
@@ -61,7 +61,11 @@ CASES: Mapping[str, Case] = {
         code=ExitCode.NOTHING_RAN,
         says=("no test with a time is in .stackproof/runs", "`stackproof run` makes some"),
     ),
-    "DockerError": Case(by=no_engine, code=ExitCode.DOCKER, says=("is no Docker engine", "DOCKER_HOST")),
+    "DockerError": Case(
+        by=engine_refuses,
+        code=ExitCode.DOCKER,
+        says=("failed while looking for image no/such", "the image store is broken", "the engine's own log"),
+    ),
     "NoEngineError": Case(
         by=command("stack", "down", DOCKER_HOST="unix:///nowhere/docker.sock"),
         code=ExitCode.DOCKER,
@@ -152,11 +156,10 @@ def test_it_is_one_sentence_with_its_exit_code_and_what_to_do(name: str, here: H
     except StackproofError as error:
         raised = error
     if raised is not None:
-        assert type(raised).__name__ == name
-        code, shown = raised.exit_code, io.StringIO()
+        here.kind, code, shown = type(raised).__name__, raised.exit_code, io.StringIO()
         console.show_error(raised, stream=shown)
         here.said = shown.getvalue()
-    assert code == case.code, here.said
+    assert (here.kind, code) == (name, case.code), here.said
     assert "Traceback" not in here.said
     assert "✗ " in here.said or "FAIL" in here.said
     assert [words for words in case.says if words not in here.said] == [], here.said
