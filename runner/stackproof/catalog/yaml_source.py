@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -149,6 +149,16 @@ class Section:
             self.fail(f"{self.what}: {error}", key="rules")
         return found
 
+    def items(self, key: str, called: Callable[[int], str]) -> Iterator[Section]:
+        """The mappings of the list at `key`, each called by its number from 1; absent is empty."""
+        value = self.data.get(key)
+        if value is not None and not isinstance(value, list):
+            self._wrong(key, "a list of mappings", value)
+        for number, item in enumerate(value or (), 1):
+            if not isinstance(item, LinedDict):
+                self.fail(f"{called(number)} must be a mapping, not {_kind(item)}", key=key)
+            yield Section(what=called(number), shown=self.shown, data=item)
+
     def section(self, key: str, what: str) -> Section | None:
         """The mapping below `key`, or None when absent."""
         value = self.data.get(key)
@@ -175,7 +185,7 @@ class Section:
         hint = None
         if wanted.endswith(("text", "texts")) and isinstance(value, bool | int | float):
             hint = "write the value in quotes"
-        elif wanted.startswith("a list") and isinstance(value, str):
+        elif wanted == "a list of texts" and isinstance(value, str):
             hint = f"write {key}: [{value}]"
         self.fail(f"{key!r} in {self.what} must be {wanted}, not {_kind(value)}", key=key, hint=hint)
 

@@ -58,7 +58,7 @@ def cells_of(section: Section, things: Catalog, rules: Policy | None) -> tuple[L
         taken = {cell.id for each in _selections(inner) for cell in _taken(each, rules.cells)}
         return tuple(LaneCell(cell=cell, wanted=True) for cell in rules.cells if cell.id in taken)
     own = []
-    for each in _items(section, "cells"):
+    for each in section.items("cells", lambda number: f"{number} in 'cells' of {section.what}"):
         each.only("suite", "setup", "stack")
         cell = _cell(each, things)
         # As the policy has it, so that it is required where that requires it.
@@ -73,7 +73,7 @@ def recording_of(section: Section, things: Catalog) -> Recording | None:
         return None
     inner.only("mode", "cells")
     cells = []
-    for each in _items(inner, "cells"):
+    for each in inner.items("cells", lambda number: f"{number} in 'cells' of {inner.what}"):
         each.only("suite", "setup", "stack", "service")
         service = each.text("service")
         if service is not None:
@@ -136,7 +136,7 @@ def _budget(section: Section | None) -> Limits:
 def _selections(section: Section) -> Iterator[Section]:
     value = section.data.get("release")
     if isinstance(value, list):
-        yield from _items(section, "release")
+        yield from section.items("release", lambda number: f"{number} in 'release' of {section.what}")
         return
     inner = section.section("release", f"'release' in {section.what}")
     if inner is None:
@@ -195,15 +195,3 @@ def _once(cells: Sequence[LaneCell], section: Section, key: str) -> tuple[LaneCe
         ids = [each.cell.id for each in cells]
         section.fail(f"{section.what} names {next(each for each in ids if ids.count(each) > 1)} twice", key=key)
     return tuple(cells)
-
-
-def _items(section: Section, key: str) -> Iterator[Section]:
-    value = section.data.get(key)
-    if value is None:
-        return
-    if not isinstance(value, list):
-        section.fail(f"{key!r} of {section.what} must be a list", key=key)
-    for number, item in enumerate(value, 1):
-        if not isinstance(item, LinedDict):
-            section.fail(f"{number} in {key!r} of {section.what} must be a mapping", key=key)
-        yield Section(what=f"{number} in {key!r} of {section.what}", shown=section.shown, data=item)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from stackproof.catalog.yaml_source import LinedDict, Section, read
+from stackproof.catalog.yaml_source import Section, read
 from stackproof.errors import UsageError
 from stackproof.faults import claim_file
 from stackproof.faults.claim_file import Claim
@@ -74,7 +74,7 @@ def load(project: Path) -> Policy:
     file.only(*_SECTIONS)
     if file.integer("version", minimum=1) != VERSION:
         file.fail(f"the release policy must say 'version: {VERSION}'", key="version")
-    cells = tuple(_cell(section) for section in _items(file, "cells", "cell"))
+    cells = tuple(_cell(section) for section in file.items("cells", "cell {}".format))
     if not cells:
         file.fail("the release policy lists no cell, so nothing could be proven", key="cells")
     ids = [cell.id for cell in cells]
@@ -90,7 +90,7 @@ def load(project: Path) -> Policy:
         claims=_claims(file.section("claims", "'claims'"), project),
         live=_live(file.section("live", "'live'")),
         flaky=_flaky(file.section("flaky", "'flaky'"), sorted({cell.suite for cell in cells})),
-        waivers=tuple(_waiver(section, ids) for section in _items(file, "waivers", "waiver")),
+        waivers=tuple(_waiver(section, ids) for section in file.items("waivers", "waiver {}".format)),
         lines=dict(file.data.lines),
     )
 
@@ -274,15 +274,3 @@ def _choice(section: Section, key: str, kind: type[Choice], default: Choice) -> 
     except ValueError:
         known = ", ".join(each.value for each in kind)
         section.fail(f"{key!r} in {section.what} must be one of: {known}; not {text!r}", key=key)
-
-
-def _items(section: Section, key: str, kind: str) -> Iterator[Section]:
-    value = section.data.get(key)
-    if value is None:
-        return
-    if not isinstance(value, list):
-        section.fail(f"{key!r} must be a list", key=key)
-    for number, item in enumerate(value, 1):
-        if not isinstance(item, LinedDict):
-            section.fail(f"{kind} {number} must be a mapping", key=key)
-        yield Section(what=f"{kind} {number}", shown=section.shown, data=item)
