@@ -26,8 +26,8 @@ AUTHORITIES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_
 
 
 def plain(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what is meant for this very run, and without proxies."""
-    kept = {name: value for name, value in environ.items() if not name.startswith(_OURS)}
+    """The environment of a machine on which one records, without proxies and what is meant for this very run."""
+    kept = {name: value for name, value in environ.items() if not name.startswith(_OURS) and name != "CI"}
     return {name: value for name, value in kept.items() if name.lower() not in _PROXIES} | {
         "PYTEST_ADDOPTS": " ".join(f"-pno:{name}" for name in _UNUSED)
     }

@@ -104,7 +104,7 @@ def test_other():
     ended = project.pytest("replay")
     assert ended.code == 6
     assert ended.counts == "2 passed"
-    assert ended.has("late: 1 provider calls", "no recording for POST /answers")
+    assert ended.has("late: 1 provider call", "no recording for POST /answers")
 
 
 def test_each_attempt_of_a_rerun_starts_anew(project: Project) -> None:

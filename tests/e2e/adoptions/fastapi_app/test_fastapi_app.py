@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.e2e.adoptions.conftest import Project, files_of, page
-from tests.e2e.run.docker.conftest import _alone
+from tests.e2e.engine_turn import alone
 
 from stackproof.catalog.records import ServiceSpec
 from stackproof.errors import DockerError
@@ -101,7 +101,7 @@ def test_its_image_replays_what_was_recorded_in_this_process(
     project.change(
         "stacks/helpdesk/stack.yaml", "modes: [library, server]", f"modes: [library, server, docker]\n{docker}"
     )
-    with _alone():
+    with alone():
         ran = project.type(f"env STACKPROOF_DOCKER_BASE={base} {IN_A_CONTAINER}")
     assert ran.has(
         "7 replayed, 0 recorded, 0 missed, 0 unused; sealed (network namespace)", "PASS  desk × both × docker"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.adoptions.conftest import Project, files_of
-from tests.e2e.run.docker.conftest import _alone
+from tests.e2e.engine_turn import alone
 
 from stackproof.errors import DockerError
 from stackproof.stack import engine, service
@@ -66,7 +66,7 @@ def test_the_same_recordings_answer_in_a_container(gateway: Project) -> None:
     if not base:
         pytest.skip("needs docker and a base image with Python in STACKPROOF_DOCKER_BASE")
     gateway.change("stacks/litellm/stack.yaml", "dockerfile: Dockerfile\n", f"dockerfile: Dockerfile\n  base: {base}\n")
-    with _alone():
+    with alone():
         ran = gateway.type("stackproof run --strict --stack-config docker:litellm")
     gateway.change("stacks/litellm/stack.yaml", f"  base: {base}\n", "")
     assert ran.has("16 passed", " replayed, 0 recorded, 0 missed, 0 unused, 3 faults injected; sealed", "PASS")

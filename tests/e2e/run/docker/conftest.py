@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.engine_turn import alone
 from tests.e2e.run.docker import elsewhere, standing
 from tests.e2e.run.docker.elsewhere import Elsewhere
 from tests.e2e.run.docker.neighbours import Beside, PlaceOf
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
 BASE = "STACKPROOF_DOCKER_BASE"
-_TURN = 900.0  # seconds; longer than any of these tests takes, several times over
 
 DOCKERFILE = """\
 ARG BASE
@@ -68,24 +66,10 @@ docker: {{dockerfile: Dockerfile, context: [server.py]}}
 """
 
 
-@contextlib.contextmanager
-def _alone(what: str = "docker") -> Iterator[None]:
-    with (Path(tempfile.gettempdir()) / f"stackproof-{what}-tests-{os.getuid()}.lock").open("w") as file:
-        deadline = time.monotonic() + _TURN
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                assert time.monotonic() < deadline, f"other tests have had the engine for {_TURN} s"
-                time.sleep(0.1)
-        yield
-
-
 @pytest.fixture(autouse=True)
 def turn() -> Iterator[None]:
     """These tests count what stands on the engine, so one runs at a time, whichever worker or pytest it belongs to."""
-    with _alone():
+    with alone():
         yield
 
 
@@ -107,7 +91,7 @@ def kept(engine: Engine) -> Iterator[set[str]]:
     """Names of stacks whose images stay for the tests that come next: equal ones are built once. Gone at the end."""
     names: set[str] = set()
     yield names
-    with _alone():
+    with alone():
         _remove(engine, names)
         assert [item.name for item in built.of(engine) if built.stack_of(item) in names] == []
 
@@ -235,7 +219,7 @@ def another_machine(engine: Engine) -> Iterator[Elsewhere]:
     # It has an address of its own, so there is one at a time; it waits before any test has its turn.
     # Its folder is none of pytest's own, of which only the newest stay while several of it run.
     with (
-        _alone("elsewhere"),
+        alone("elsewhere"),
         tempfile.TemporaryDirectory(prefix="sp-elsewhere-") as folder,
         elsewhere.started(Path(folder), [os.environ[BASE]]) as found,
     ):

@@ -113,7 +113,7 @@ def test_pytest_by_itself_names_the_command_that_can(project: Project, toy: str)
     project.environ["STACKPROOF_STACK_CONFIG"] = toy
     done = project.run("tests/integration/base", program=("-m", "pytest", "-p", "no:cacheprovider"))
     assert done.code != 0
-    assert "stackproof run --stack-config docker-library:toy does" in done.output
+    assert "`stackproof run --stack-config docker-library:toy` does" in done.output
 
 
 def test_a_stack_that_does_not_say_what_its_tests_need_is_told(project: Project, toy: str) -> None:

@@ -76,7 +76,8 @@ def test_a_machine_that_does_not_answer_has_a_deadline(remote: Elsewhere, monkey
     monkeypatch.setattr(engines.connection, "_CONNECT", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"ssh://root@127.0.0.1:{server.getsockname()[1]}"
-        assert "(DOCKER_HOST): it answered nothing in time" in refusal(remote.ssh(url)).message
+        # ssh has a deadline of its own, which comes first on some days.
+        assert refusal(remote.ssh(url)).message.endswith(("it answered nothing in time", "ssh got no answer in time"))
     assert "(DOCKER_HOST): no sshd listens there" in refusal(remote.ssh(url)).message
 
 
