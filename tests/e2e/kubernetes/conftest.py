@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.e2e.run.docker.conftest import _alone
+from tests.e2e.engine_turn import alone
 
 from stackproof.errors import DockerError
 from stackproof.stack import built
@@ -225,7 +225,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     except DockerError as error:
         pytest.skip(f"needs docker: {error.message}")
     # Tests of the engine count what is on it, so all of this is one turn.
-    with contextlib.closing(engine), _alone():
+    with contextlib.closing(engine), alone():
         if not os.environ.get(BASE):
             pytest.skip(f"needs docker and a base image with Python in {BASE}")
         root = tmp_path_factory.mktemp("project")
