@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 from stackproof.stack.engine.calls import Calls
+
+_STEP = 0.05  # seconds between two looks
+_ENDS = 10.0  # seconds that a removed network has to be gone in
 
 
 class Networks(Calls):
@@ -37,6 +41,16 @@ class Networks(Calls):
             self._client.connect_container_to_network(container, network, aliases=list(aliases) or None)
 
     def remove_network(self, name: str) -> None:
-        """Remove a network; nothing happens where it is not there."""
+        """Remove a network, by id or name, and wait until it is gone; nothing happens where it is not there.
+
+        A manager forgets one that spans nodes at once, and its own engine only after it has been told: what is not gone
+        by then goes by itself.
+        """
         with self._told(f"removing network {name}"):
-            self._or_none(lambda: self._client.remove_network(name))
+            found = self._or_none(lambda: self._client.inspect_network(name))
+            if found is None:
+                return
+            network, deadline = str(found["Id"]), time.monotonic() + _ENDS
+            self._or_none(lambda: self._client.remove_network(network))
+            while self._or_none(lambda: self._client.inspect_network(network)) and time.monotonic() < deadline:
+                time.sleep(_STEP)
