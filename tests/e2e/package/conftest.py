@@ -69,7 +69,7 @@ class Shop:
         return done
 
     def kept(self) -> str:
-        """Everything that lies in it, as one text, but what its own tests say themselves and what is compiled of that."""
+        """All that lies in it, as one text, but what its own tests say themselves and what is compiled of that."""
         files = [path for path in sorted(self.root.rglob("*")) if path.is_file()]
         files = [path for path in files if not {"tests", "__pycache__"} & set(path.relative_to(self.root).parts)]
         return "\n".join(path.read_text(errors="replace") for path in files)
