@@ -208,7 +208,8 @@ OPTIONS: tuple[Option, ...] = (
         kind=Kind.FLAG,
         group=Group.CALLS,
         default=False,
-        help="Fail on recordings that were not used and on hosts that were contacted and not recorded.",
+        help="Fail on recordings that were not used and on hosts that were contacted and not recorded; in verify on "
+        "drift, and where nothing was compared.",
     ),
     Option(
         name="seal",

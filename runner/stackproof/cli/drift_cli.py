@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from stackproof.cli.cli_words import json_option
 from stackproof.cli.recordings_words import Room, room
 from stackproof.cli.surroundings import Surroundings, run_folder
 from stackproof.drift import cell, markdown, telling
-from stackproof.errors import ExitCode, UsageError
+from stackproof.errors import ExitCode, NotProvenError, UsageError
 from stackproof.evidence import drift, jsonfile
+from stackproof.evidence.drift import DriftFacts
 from stackproof.plan import RUNS
 from stackproof.recorder.mode import Mode
 from stackproof.recordings.wording import json_text
+from stackproof.shards import left
 
 
 @click.command("drift")
@@ -25,7 +28,11 @@ from stackproof.recordings.wording import json_text
 @json_option
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, for an issue or a comment.")
 @click.option("--all", "everything", is_flag=True, help="Show every difference, not only a dozen lines.")
-@click.option("--strict", is_flag=True, help="End with 6 where there is breaking or additive drift.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="End with 6 where there is breaking or additive drift, with 7 where a cell compared nothing.",
+)
 @click.pass_obj
 def command(
     around: Surroundings, /, *, run: str | None, as_json: bool, as_markdown: bool, everything: bool, strict: bool
@@ -33,7 +40,7 @@ def command(
     """Say how live answers differ in shape from the recordings of the same tests.
 
     RUN is an id or a folder (default: the newest run with --inference-mode verify). Differences are worth a look and no
-    failure: the exit code is 0, and 6 with --strict.
+    failure: the exit code is 0, and with --strict 6, or 7 where a cell compared nothing.
     """
     if as_json and as_markdown:
         raise UsageError("--json and --markdown exclude each other", hint="leave one of them out")
@@ -57,7 +64,22 @@ def command(
                 console.out(f"{'' if number == 0 else chr(10)}{name}")
             for line in telling.lines(found, more=f"{again} --all", everything=everything):
                 console.out(line)
-    return ExitCode.RECORDINGS if strict and any(found.drifted for found in facts.values()) else ExitCode.PASS
+    if not strict:
+        return ExitCode.PASS
+    if any(found.drifted for found in facts.values()):
+        return ExitCode.RECORDINGS
+    _require_evidence({path: facts[path.name] for path in cells if path.name in facts})
+    return ExitCode.PASS
+
+
+def _require_evidence(facts: Mapping[Path, DriftFacts]) -> None:
+    """NotProvenError for a cell that compared nothing: no drift would be said of it without evidence."""
+    for cell_dir, found in facts.items():
+        if found.is_empty and (cell_dir / left.NAME).exists():
+            continue  # a shard may have been left with tests that call nobody
+        again = found.unrecorded_calls[0].again if found.unrecorded_calls else ""
+        if (lacking := telling.unproven(found, record=again)) is not None:
+            raise NotProvenError(f"{cell_dir.name}: {lacking.why} (--strict)", hint=lacking.hint)
 
 
 def _newest(project: Path) -> Path:

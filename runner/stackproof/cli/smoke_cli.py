@@ -50,7 +50,11 @@ def _checked(name: str) -> Callable[[click.Context, click.Parameter, str | None]
     help="Stack that calls. Default: what the project has set, else library:reference.",
 )
 @click.option("--require", is_flag=True, help="Fail where a secret is missing, as schedules want it.")
-@click.option("--strict", is_flag=True, help="Fail on drift: answers that differ in shape from the recordings.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Fail on drift, answers that differ in shape from the recordings; end with 7 where none could be compared.",
+)
 @click.option(
     "--max-requests",
     metavar="N",

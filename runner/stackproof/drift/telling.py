@@ -67,6 +67,53 @@ def lines(facts: DriftFacts, *, more: str, everything: bool = False) -> Iterator
 
 def headline(facts: DriftFacts) -> str:
     """How many answers differ, in one sentence."""
+    beside = _beside(facts)
+    if not facts.compared:
+        return f"drift: nothing was compared{beside}"
+    if not facts.differences and not facts.left_out:
+        shape = "1 answer has the shape of its recording" if facts.compared == 1 else (
+            f"{facts.compared:,} answers have the shapes of their recordings"
+        )  # fmt: skip
+        return f"drift: none; {shape}{beside}"
+    return f"drift: {told(facts)} in {counted(facts.compared, 'answer')}{beside}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unproven:
+    """Why a comparison says nothing of drift, as the end of a sentence, and what to do about it."""
+
+    why: str
+    hint: str
+
+
+def unproven(facts: DriftFacts, *, record: str) -> Unproven | None:
+    """What a strict comparison lacks that compared nothing; None where it compared something.
+
+    record: the command that records what is missing.
+    """
+    if facts.compared:
+        return None
+    if facts.is_empty:
+        return Unproven(
+            why="nothing was compared: no test made a call that was seen",
+            hint="leave --strict out for tests that call no provider; docs/recording.md says which calls are seen",
+        )
+    return Unproven(why=f"nothing was compared{_beside(facts)}", hint=_what_next(facts, record))
+
+
+def _what_next(facts: DriftFacts, record: str) -> str:
+    """What is needed before anything can be compared, the first that fits."""
+    if facts.unrecorded:
+        return f"record what is missing, then verify again: {record}"
+    if facts.refused:
+        return "the provider refused every call: look at its key, its credit and its address, then verify again"
+    if facts.damaged:
+        return "`stackproof recordings check` says what is damaged: mend that, then verify again"
+    return "the tests no longer make the calls that are recorded: record them anew, then verify again"
+
+
+def _beside(facts: DriftFacts) -> str:
+    """What is told behind the number of answers: `; 3 calls not recorded, 1 call refused`."""
     also = [
         f"{counted(number, 'call')} {what}"
         for number, what in ((facts.unrecorded, "not recorded"), (facts.refused, "refused"))
@@ -76,15 +123,7 @@ def headline(facts: DriftFacts) -> str:
         also.append(f"{counted(facts.not_asked, 'recording')} not asked for")
     if facts.damaged:
         also.append(f"{counted(len(facts.damaged), 'file')} damaged")
-    beside = f"; {', '.join(also)}" if also else ""
-    if not facts.compared:
-        return f"drift: nothing was compared{beside}"
-    if not facts.differences and not facts.left_out:
-        shape = "1 answer has the shape of its recording" if facts.compared == 1 else (
-            f"{facts.compared:,} answers have the shapes of their recordings"
-        )  # fmt: skip
-        return f"drift: none; {shape}{beside}"
-    return f"drift: {told(facts)} in {counted(facts.compared, 'answer')}{beside}"
+    return f"; {', '.join(also)}" if also else ""
 
 
 def told(facts: DriftFacts) -> str:

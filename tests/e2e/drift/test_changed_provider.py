@@ -147,6 +147,9 @@ def test_what_has_no_partner_is_told(project: Project) -> None:
     }
     assert "drift: nothing was compared; 2 calls not recorded" in ended.out
     assert "not recorded: 2 calls of tests/integration/base/test_new.py::test_new" in ended.out
+    strict = project.stackproof("drift", "--strict")
+    assert strict.code == 7, strict.out
+    assert "nothing was compared; 2 calls not recorded" in strict.out.splitlines()[-2]
 
 
 def test_a_call_that_was_refused_and_tried_again_takes_no_recording_away(project: Project) -> None:
