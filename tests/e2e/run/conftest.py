@@ -77,7 +77,7 @@ class Project:
     root: Path
     environ: dict[str, str] = field(default_factory=dict)
 
-    def stack(self, name: str, *, status: int = 200, before: str = "", timeout: float = 20, more: str = "") -> str:
+    def stack(self, name: str, *, status: int = 200, before: str = "", timeout: float = 60, more: str = "") -> str:
         """Add a stack; `before` runs in its server before it listens. Returns what --stack-config takes."""
         folder = self.root / "stacks" / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ class Project:
         """Run the command to its end."""
         began = time.monotonic()
         process = self.start(*arguments, program=program)
-        output = finish(process, 120)
+        output = finish(process, 300)
         return Finished(code=process.returncode, output=output, seconds=time.monotonic() - began)
 
     def kill(self, process: subprocess.Popen[str], *pids: int) -> str:
@@ -119,11 +119,11 @@ class Project:
         process.kill()
         return self.finish(process)
 
-    def finish(self, process: subprocess.Popen[str], timeout: float = 60.0) -> str:
+    def finish(self, process: subprocess.Popen[str], timeout: float = 180.0) -> str:
         """Wait for the end of `process`; what it printed."""
         return finish(process, timeout)
 
-    def wait_for(self, what: str, condition: Callable[[], bool], timeout: float = 40.0) -> None:
+    def wait_for(self, what: str, condition: Callable[[], bool], timeout: float = 120.0) -> None:
         """Wait until `condition` holds."""
         wait_for(what, condition, timeout)
 
@@ -164,12 +164,12 @@ def finish(process: subprocess.Popen[str], timeout: float) -> str:
         output, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate(timeout=10)
+        output, _ = process.communicate(timeout=60)
         pytest.fail(f"no end within {timeout} s:\n{output}")
     return output
 
 
-def wait_for(what: str, condition: Callable[[], bool], timeout: float = 40.0) -> None:
+def wait_for(what: str, condition: Callable[[], bool], timeout: float = 120.0) -> None:
     """Wait until `condition` holds."""
     deadline = time.monotonic() + timeout
     while not condition():
@@ -198,7 +198,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     made.tests("def test_passes(): pass\n")
     yield made
     if Path("/proc/self").exists():
-        wait_for("the end of all processes", lambda: not made.left_behind(), timeout=5)
+        wait_for("the end of all processes", lambda: not made.left_behind(), timeout=60)
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def begin(project: Project) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
         def start(*arguments: str, program: tuple[str, ...]) -> subprocess.Popen[str]:
             process = project.start(*arguments, program=program)
-            undo.callback(process.wait, timeout=30)
+            undo.callback(process.wait, timeout=120)
             undo.callback(process.terminate)
             return process
 

@@ -154,7 +154,7 @@ def test_a_server_that_is_killed_gives_none_and_that_is_said(shop: Project) -> N
 def test_a_server_that_minds_no_signal_gives_what_it_has(project: Project) -> None:
     project.tests(
         "import os, urllib.request\ndef test_asks():\n"
-        "    urllib.request.urlopen(os.environ['STACKPROOF_API_BASE_URL'] + '/x', timeout=20).close()\n"
+        "    urllib.request.urlopen(os.environ['STACKPROOF_API_BASE_URL'] + '/x', timeout=60).close()\n"
     )
 
     ended = project.run("--coverage", "stacks/toy")
@@ -167,7 +167,7 @@ def test_a_server_that_minds_no_signal_gives_what_it_has(project: Project) -> No
 
 def test_a_stack_whose_python_lacks_the_package_is_refused_before_a_test_runs(project: Project, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(other)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(other)], check=True, timeout=300)
     path = project.root / "stacks" / "toy" / "stack.yaml"
     path.write_text(path.read_text().replace("{python}", str(other / "bin" / "python")))
 

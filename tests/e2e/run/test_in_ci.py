@@ -69,7 +69,7 @@ def carried_out(project: Project, *arguments: str) -> Finished:
     """As `project.run`, with every carriage return where it was."""
     command = [sys.executable, "-m", "stackproof", "run", *arguments]
     done = subprocess.run(
-        command, cwd=project.root, env=project.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
+        command, cwd=project.root, env=project.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
         check=False,
     )  # fmt: skip
     return Finished(code=done.returncode, output=done.stdout.decode(), seconds=0.0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.run.conftest import wait_for
 
 from stackproof.evidence import junit, read, testlog
 from stackproof.evidence.outcomes import Outcome
@@ -96,11 +97,19 @@ def small_memory() -> Iterator[Path]:
     try:
         limit = next(group / name for name in ("memory.limit_in_bytes", "memory.max") if (group / name).exists())
         limit.write_text(str(200 << 20))
-        with contextlib.suppress(OSError):
-            (group / "memory.swap.max").write_text("0")
+        # What may be swapped out is no less memory than there was.
+        for name, value in (("memory.swap.max", "0"), ("memory.memsw.limit_in_bytes", str(200 << 20))):
+            with contextlib.suppress(OSError):
+                (group / name).write_text(value)
         yield group
     finally:
+        wait_for("the end of all in the group", lambda: _removed(group))
+
+
+def _removed(group: Path) -> bool:
+    with contextlib.suppress(OSError):
         group.rmdir()
+    return not group.exists()
 
 
 def test_a_session_that_the_kernel_kills_for_its_memory_names_the_test(project: Project, small_memory: Path) -> None:
@@ -116,8 +125,8 @@ def test_a_session_that_the_kernel_kills_for_its_memory_names_the_test(project: 
 
 
 def test_a_hang_past_the_time_of_the_suite_is_named(project: Project) -> None:
-    project.tests(f"{BEFORE}def test_three(): time.sleep(60)\n{AFTER}")
-    done = project.run("--suite-timeout", "4")
+    project.tests(f"{BEFORE}def test_three(): time.sleep(900)\n{AFTER}")
+    done = project.run("--suite-timeout", "15")
     assert done.code == 1, done.output
     assert f"was stopped inside of {FILE}::test_three; the last test that ended was {FILE}::test_two" in done.output
     assert {case.name for case in junit.read(project.run_dir() / "junit.xml").cases} >= {"test_one", "test_two"}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SERVICE = """
 description: something that answers
 command: ["{python}", "serve.py", "{port}", '{"braces": "stay"}']
-readiness: {path: /health, status: 200, timeout: 20}
+readiness: {path: /health, status: 200, timeout: 60}
 api_path: /v1
 server: toy 1.0
 models: {}
@@ -39,7 +39,7 @@ import os, urllib.request
 def test_the_provider_answers():
     assert os.environ["TOY_URL"].endswith("/v1")
     assert not os.environ["TOY_URL"].startswith("http://127.0.0.1:9/")
-    assert urllib.request.urlopen(os.environ["TOY_URL"] + "/models", timeout=5).status == 200
+    assert urllib.request.urlopen(os.environ["TOY_URL"] + "/models", timeout=60).status == 200
 """
 
 
@@ -137,7 +137,7 @@ def test_requirements_are_installed_once_even_by_two_at_a_time(project: Project)
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=120)
+        thread.join(timeout=300)
     assert len(set(found)) == 1, found
     assert len(found) == 2
     assert len(said) == 1
