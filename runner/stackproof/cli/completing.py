@@ -109,6 +109,12 @@ def _last_or_runs(context: click.Context) -> Names:
     return [("last", "the newest run"), *_runs(context)]
 
 
+def _pages(_context: click.Context) -> Names:
+    from stackproof.cli.pages import contents  # noqa: PLC0415
+
+    return [(page.name, page.title) for page in contents.known(contents.folder())]
+
+
 def words(*known: str) -> Offer:
     """Offers that are the same everywhere."""
     return lambda _context, _parameter, incomplete: _offers([(word, "") for word in known], incomplete)
@@ -142,7 +148,7 @@ def of_option(option: Option) -> Offer | None:
 
 suites, setups, stacks = _several(_suites), _several(_setups), _several(_stacks)
 suite, setup, service, lane, claim = map(_one, (_suites, _setups, _services, _lanes, _claims))
-standing_stack, stack, run, last_run = map(_one, (_standing, _stack_names, _runs, _last_or_runs))
+standing_stack, stack, run, last_run, page = map(_one, (_standing, _stack_names, _runs, _last_or_runs, _pages))
 
 _OF_A_RUN: Mapping[str, Offer] = {
     "suite": suites,

@@ -43,6 +43,14 @@ EXAMPLES: Mapping[str, str] = {
         # What bash needs, to look at it; above is where it belongs
         stackproof completion bash
     """,
+    "docs": """
+        # How to inject faults
+        stackproof docs faults
+        # What is this error about?
+        stackproof docs --search "cannot be read as YAML"
+        # Which pages are there?
+        stackproof docs
+    """,
     "doctor": """
         # All that a bug report, or a first run, needs to know
         stackproof doctor

@@ -124,7 +124,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": help_pages.WIDEST},
     sections={
-        "Begin here": ("init", "doctor", "completion"),
+        "Begin here": ("init", "doctor", "docs", "completion"),
         "Run tests, record and replay": ("run", "recordings", "suites", "setups", "stacks", "stack"),
         "Prove a release": ("verify-release", "verdict", "policy", "claims", "typecheck", "benchmark"),
         "In CI": ("lane", "plan", "timings"),
@@ -134,6 +134,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
     elsewhere={
         "claims": "stackproof.cli.claims_cli:claims",
         "completion": "stackproof.cli.completion_cli:completion",
+        "docs": "stackproof.cli.docs_cli:docs",
         "doctor": "stackproof.cli.doctor_cli:doctor",
         "drift": "stackproof.cli.drift_cli:command",
         "edge": "stackproof.cli.edge_cli:edge",

@@ -10,6 +10,7 @@ from stackproof.catalog.catalog import builtin_folder
 from stackproof.catalog.records import SetupSpec
 from stackproof.catalog.setups import load_setups
 from stackproof.cli import reference_api, reference_commands, reference_messages
+from stackproof.cli.pages import contents
 from stackproof.file_schemas.pages import table as _markdown
 from stackproof.file_schemas.reference import FOLDER, SCHEMAS, file_pages, schema_files
 from stackproof.option_kinds import Group, Kind, Option
@@ -77,10 +78,11 @@ def setups_page(setups: Mapping[str, SetupSpec]) -> str:
 
 
 def main(folder: Path) -> None:
-    """Write every page into `folder`, and the schemas into the folder of that name beside it."""
+    """Write every page into `folder`, the schemas into the folder of that name beside it, and the list of all pages."""
     beside = folder.parent / SCHEMAS.name
     made = {folder / name: text for name, text in pages().items()}
     made |= {beside / name: text for name, text in all_schemas().items()}
+    made[folder.parent / contents.LIST] = contents.listed(builtin_folder().parent)
     for path, text in made.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

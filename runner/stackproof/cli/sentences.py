@@ -10,6 +10,7 @@ from collections.abc import Mapping
 SENTENCES: Mapping[str, str] = {
     "claims": "Say what must follow when something breaks, and find out whether it does.",
     "completion": "Print what a shell needs to complete commands, options and the names of a project.",
+    "docs": "Read the documentation here: the list of pages, or one of them.",
     "doctor": "Say what of this machine and this project is missing or odd, and what to do about it.",
     "drift": "Say how live answers differ in shape from the recordings of the same tests.",
     "edge": "Stand in for the providers of a setup, for a stack in any language.",
