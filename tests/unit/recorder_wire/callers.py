@@ -31,11 +31,15 @@ OnHead = Callable[[int, Any], None]
 OnPiece = Callable[[bytes], bool]
 
 
+# Seconds to connect: how long a client listens is what tests are about, and how soon it is let in is the machine's.
+_CONNECT = 60.0
+
+
 class Caller:
     """One HTTP client. `heard` makes a call and reads the body as it comes, piece by piece.
 
-    Requests are told in httpx's words (`json`, `content`, `data`, `files`, `headers`, `timeout`). `errors` names the
-    classes that this client raises where others raise others.
+    Requests are told in httpx's words (`json`, `content`, `data`, `files`, `headers`, `timeout`, seconds of silence).
+    `errors` names the classes that this client raises where others raise others.
     """
 
     name: str
@@ -55,7 +59,7 @@ class Caller:
             return len(pieces) == stop_after
 
         try:
-            self.listen(method, url, on_head, on_piece, {"timeout": 5.0, **request})
+            self.listen(method, url, on_head, on_piece, {"timeout": 60.0, **request})
         except Exception as error:  # noqa: BLE001 - which one is what the tests are about
             told |= {"error": f"{type(error).__module__.partition('.')[0]}.{type(error).__name__}"}
             told |= {"message": str(error)}
@@ -84,9 +88,12 @@ class HttpxCaller(Caller):
             "ResetBefore": f"{module.__name__}.ReadError",
         }
 
+    def _patience(self, request: dict[str, Any]) -> Any:
+        return self.module.Timeout(_CONNECT, read=request.pop("timeout"))
+
     def listen(self, method: str, url: str, on_head: OnHead, on_piece: OnPiece, request: dict[str, Any]) -> None:
         with (
-            self.module.Client(timeout=request.pop("timeout"), trust_env=False) as client,
+            self.module.Client(timeout=self._patience(request), trust_env=False) as client,
             client.stream(method, url, **request) as response,
         ):
             on_head(response.status_code, response.headers)
@@ -107,7 +114,7 @@ class AsyncHttpxCaller(HttpxCaller):
 
         async def main() -> None:
             async with (
-                self.module.AsyncClient(timeout=request.pop("timeout"), trust_env=False) as client,
+                self.module.AsyncClient(timeout=self._patience(request), trust_env=False) as client,
                 client.stream(method, url, **request) as response,
             ):
                 on_head(response.status_code, response.headers)
@@ -190,7 +197,7 @@ class Urllib3Caller(Caller):
         self.errors = {name: f"urllib3.{value}" for name, value in _URLLIB3_ERRORS.items()}
 
     def listen(self, method: str, url: str, on_head: OnHead, on_piece: OnPiece, request: dict[str, Any]) -> None:
-        timeout = request.pop("timeout")
+        timeout = self.module.Timeout(connect=_CONNECT, read=request.pop("timeout"))
         if "content" in request:
             request["body"] = request.pop("content")
         if "files" in request:
@@ -232,6 +239,7 @@ class RequestsCaller(Caller):
     def listen(self, method: str, url: str, on_head: OnHead, on_piece: OnPiece, request: dict[str, Any]) -> None:
         if "content" in request:
             request["data"] = request.pop("content")
+        request["timeout"] = (_CONNECT, request["timeout"])
         with self.module.Session() as session:
             session.trust_env = False
             with session.request(method, url, stream=True, **request) as response:

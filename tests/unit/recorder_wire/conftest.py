@@ -9,6 +9,7 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +23,9 @@ from stackproof.recorder.brain import Brain
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import Provider, Settings
-from stackproof.stack import ports
 
-_LONGEST = 10.0
+_LONGEST = 60.0
+_CONNECTIONS = Path("/proc/self/net/tcp")
 TEST = Scope(name="tests/integration/probe/test_it.py::test_it", test_id="tests/integration/probe/test_it.py::test_it")
 
 
@@ -62,6 +63,18 @@ class Wire:
     def chunk(self, data: bytes) -> None:
         """One chunk, sent at once: over loopback the client's library hands it on as one piece."""
         self._connection.sendall(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+
+    def taken(self) -> None:
+        """Wait until the other side has taken off the wire what was said.
+
+        What comes next is a piece of its own then, and no reset takes away what came before.
+        """
+        ends = (self._connection.getsockname(), self._connection.getpeername())
+        here, there = (f":{port:04X}" for _, port in ends)
+        deadline = time.monotonic() + _LONGEST
+        while time.monotonic() < deadline and _on_the_way(here, there):
+            time.sleep(0.001)
+        time.sleep(0.02)  # its library handles what it took
 
     def end(self) -> None:
         """The end of the body."""
@@ -103,6 +116,22 @@ class Wire:
         if done:
             self.chunk(b"data: [DONE]\n\n")
         self.end()
+
+
+def _on_the_way(here: str, there: str) -> bool:
+    """Whether bytes lie with the kernel, between two ends of a connection of this machine.
+
+    Each row of the kernel's table is an end: local and remote address, state, and the bytes in its two queues, all in
+    hexadecimal digits. Without that table nothing is known.
+    """
+    try:
+        rows = [row.split() for row in _CONNECTIONS.read_text(encoding="ascii").splitlines()[1:]]
+    except OSError:
+        return False
+    queues = {(row[1][-5:], row[2][-5:]): row[4].partition(":") for row in rows}
+    sent, _, _ = queues.get((here, there), ("0", ":", "0"))
+    _, _, unread = queues.get((there, here), ("0", ":", "0"))
+    return int(sent, 16) + int(unread, 16) > 0
 
 
 Script = Callable[[Wire], None]
@@ -147,8 +176,11 @@ def _read(connection: socket.socket) -> Asked | None:
 
 @pytest.fixture
 def provider() -> Iterator[LoopbackProvider]:
-    """A provider that listens until the test is over."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    """A provider that listens until the test is over. Its port is nobody else's either once it has stopped."""
+    holds = socket.socket()
+    holds.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    holds.bind(("127.0.0.1", 0))
+    listener = socket.create_server(holds.getsockname(), reuse_port=True)
     listening = LoopbackProvider(port=listener.getsockname()[1])
     open_connections: set[socket.socket] = set()
     threads: list[threading.Thread] = []
@@ -192,6 +224,7 @@ def provider() -> Iterator[LoopbackProvider]:
     for thread in [acceptor, *threads]:
         thread.join(_LONGEST)
         assert not thread.is_alive()
+    holds.close()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -222,7 +255,7 @@ class Bench:
             yield brain
             if mode.records and owner is not None:
                 brain.settle(2.0)
-                assert brain.ledger.wait_for_calls(owner, 2.0) == 0, "a call never settled"
+                assert brain.ledger.wait_for_calls(owner, _LONGEST) == 0, "a call never settled"
                 brain.store.promote(owner, replace=mode is Mode.RECORD)
 
     @contextlib.contextmanager
@@ -283,6 +316,8 @@ def make_caller() -> MakeCaller:
 
 
 @pytest.fixture
-def unused_port() -> int:
-    """A port on which nobody listens."""
-    return ports.free_port()
+def unused_port() -> Iterator[int]:
+    """A port on which nobody listens: somebody has it who does not."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        yield int(silent.getsockname()[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 # Seconds that a way waits by itself; what is refused fails long before, on a busy machine too.
-PATIENCE = 20
+PATIENCE = 60
 
 
 def by_socket(host: str, port: int) -> None:

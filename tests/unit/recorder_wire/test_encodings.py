@@ -92,7 +92,7 @@ def test_events_under_br_are_released_while_the_provider_holds_the_next(
         packer = brotli.Compressor()
         wire.head(content_type="text/event-stream", content_encoding="br")
         wire.chunk(packer.process(b'data: {"n":0}\n\n') + packer.flush())
-        held.append(read.wait(3))
+        held.append(read.wait(60))
         wire.chunk(packer.process(b"data: [DONE]\n\n") + packer.finish())
         wire.end()
 
@@ -109,7 +109,7 @@ def test_events_under_br_are_released_while_the_provider_holds_the_next(
 
     for bound, pieces in ((bench.record, seen[0]), (bench.replay, seen[1])):
         with bound():
-            request = {"content": b"ask", "timeout": 5.0}
+            request = {"content": b"ask", "timeout": 60.0}
             caller.listen("POST", f"{provider.url}/answers", lambda *_: None, on_piece(pieces), request)
     assert held == [True]
     assert seen[0] == seen[1] == [b'data: {"n":0}\n\n', b"data: [DONE]\n\n"]
@@ -149,7 +149,7 @@ def _raw(read: str, url: str) -> tuple[bytes, str | None]:
     if read == "aiohttp":
         return asyncio.run(_raw_by_aiohttp(url))
     if read == "requests":
-        with requests.post(url, data=b"ask", stream=True, timeout=5) as answer:
+        with requests.post(url, data=b"ask", stream=True, timeout=60) as answer:
             return answer.raw.read(), answer.headers.get("content-encoding")
     with urllib3.PoolManager() as pool:
         found = pool.request("POST", url, body=b"ask", preload_content=False)

@@ -48,7 +48,7 @@ def test_in_record_a_call_through_a_transport_is_not_reported(
     from stackproof.recorder.settings import Provider
 
     async def ask(url: str) -> None:
-        async with library.AsyncClient(trust_env=False, timeout=3) as client:
+        async with library.AsyncClient(trust_env=False, timeout=60) as client:
             await client.get(url)
 
     settings = bench.settings(Mode.RECORD)

@@ -55,7 +55,7 @@ def _python(program: str, *arguments: str) -> str:
         [sys.executable, "-W", "error", "-c", program, *arguments],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -300,7 +300,7 @@ def test_processes_that_ask_at_once_get_no_more_than_there_is(bench: Bench, prov
         subprocess.Popen([sys.executable, "-c", _PROCESS, settings.to_json(), provider.url, f"t.py::test_{number}"])
         for number in range(4)
     ]
-    assert [process.wait(60) for process in running] == [0, 0, 0, 0]
+    assert [process.wait(120) for process in running] == [0, 0, 0, 0]
     assert len(provider.asked) == 13
     calls = [json.loads(line) for line in Path(settings.run_dir, "calls.jsonl").read_text().splitlines()]
     assert sorted(call["kind"] for call in calls) == ["budget"] * 27 + ["observed"] * 13

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -190,10 +189,9 @@ def test_what_is_no_provider_passes_unseen(bench: Bench, provider: LoopbackProvi
 
 
 def test_a_host_that_does_not_answer_is_reported_by_its_real_error(
-    bench: Bench, provider: LoopbackProvider, caller: Caller
+    bench: Bench, provider: LoopbackProvider, caller: Caller, unused_port: int
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        provider.port = int(listener.getsockname()[1])
+    provider.port = unused_port
     with bench.record() as brain:
         heard = caller.heard("GET", f"{provider.url}/x")
         calls, _ = brain.ledger.read("calls")

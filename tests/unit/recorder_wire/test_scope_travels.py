@@ -27,7 +27,7 @@ _B = Scope(name="tests/a.py::test_b", test_id="tests/a.py::test_b")
 def _by_thread(look: Callable[[], Any]) -> None:
     thread = threading.Thread(target=look)
     thread.start()
-    thread.join(5)
+    thread.join(60)
 
 
 def _by_thread_subclass(look: Callable[[], Any]) -> None:
@@ -37,13 +37,13 @@ def _by_thread_subclass(look: Callable[[], Any]) -> None:
 
     thread = Mine()
     thread.start()
-    thread.join(5)
+    thread.join(60)
 
 
 def _by_timer(look: Callable[[], Any]) -> None:
     timer = threading.Timer(0.01, look)
     timer.start()
-    timer.join(5)
+    timer.join(60)
 
 
 def _by_a_thread_of_a_thread(look: Callable[[], Any]) -> None:
@@ -52,7 +52,7 @@ def _by_a_thread_of_a_thread(look: Callable[[], Any]) -> None:
 
 def _by_pool(look: Callable[[], Any]) -> None:
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(look).result(5)
+        pool.submit(look).result(60)
 
 
 def _by_pool_map(look: Callable[[], Any]) -> None:
@@ -125,10 +125,10 @@ def test_the_scope_goes_along(bench: Bench, way: Callable[[Callable[[], Any]], N
 def test_a_pools_thread_works_for_whoever_submits(bench: Bench) -> None:
     with bench.run(Mode.REPLAY, owner=None), ThreadPoolExecutor(1) as pool:
         with scope.use(_A):
-            assert pool.submit(scope.current).result(5) == _A
+            assert pool.submit(scope.current).result(60) == _A
         with scope.use(_B):
-            assert pool.submit(scope.current).result(5) == _B
-        assert pool.submit(scope.current).result(5) is None, "the thread was started by test a, and is not its own"
+            assert pool.submit(scope.current).result(60) == _B
+        assert pool.submit(scope.current).result(60) is None, "the thread was started by test a, and is not its own"
 
 
 def test_concurrent_tasks_keep_their_own(bench: Bench) -> None:
@@ -156,7 +156,7 @@ def test_only_our_variable_travels(bench: Bench) -> None:
     with bench.run(Mode.REPLAY, owner=_A):
         _by_thread(lambda: seen.append(theirs.get()))
         with ThreadPoolExecutor(1) as pool:
-            seen.append(pool.submit(theirs.get).result(5))
+            seen.append(pool.submit(theirs.get).result(60))
     assert seen == ["default", "default"], "the program under test sees what it would have seen without us"
 
 
@@ -165,7 +165,7 @@ def test_a_context_made_before_the_test_falls_back_to_the_process(bench: Bench) 
     seen: list[Scope | None] = []
 
     def worker() -> None:
-        ask.wait(5)
+        ask.wait(60)
         seen.append(scope.current())
         answer.set()
 
@@ -174,8 +174,8 @@ def test_a_context_made_before_the_test_falls_back_to_the_process(bench: Bench) 
         thread.start()
         scope.set_process_scope(_A)
         ask.set()
-        assert answer.wait(5)
-        thread.join(5)
+        assert answer.wait(60)
+        thread.join(60)
         scope.set_process_scope(None)
     assert seen == [_A]
 

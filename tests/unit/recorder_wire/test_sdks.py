@@ -182,9 +182,12 @@ def test_a_rate_limit_is_repeated_by_the_sdk_as_it_was_without_the_wait(
 
     with bench.record(record_errors=True):
         assert ask() >= 1.0
-    with bench.replay() as brain:
-        assert ask() < 0.8
-        assert [call["kind"] for call in brain.ledger.read("calls")[0]] == ["replayed", "replayed"]
+    took = []
+    for _ in range(5):
+        with bench.replay() as brain:
+            took.append(ask())
+            assert [call["kind"] for call in brain.ledger.read("calls")[0]] == ["replayed", "replayed"]
+    assert min(took) < 1, "whoever waits takes longer each time; a busy machine does not hold up each of them"
 
 
 def test_a_miss_reaches_the_test_in_the_sdks_exception_at_once(bench: Bench, provider: LoopbackProvider) -> None:
@@ -193,14 +196,14 @@ def test_a_miss_reaches_the_test_in_the_sdks_exception_at_once(bench: Bench, pro
         with pytest.raises(openai.APIStatusError, match="no recording for POST /chat/completions"):
             client.chat.completions.create(model="m", messages=_ASK)
         assert len(brain.ledger.read("misses")[0]) == 1, "no SDK repeats a miss"
-    assert time.monotonic() - began < 10  # five tries again would take fifteen
+    assert time.monotonic() - began < 10, "five tries again would take fifteen"
 
 
 @pytest.mark.parametrize("leave", ["break", "close"])
 def test_leaving_an_sdk_stream_early_replays(bench: Bench, provider: LoopbackProvider, leave: str) -> None:
     def script(wire: Wire) -> None:
         wire.head(content_type="text/event-stream")
-        for _ in range(200):
+        while True:  # until nobody listens
             wire.chunk(
                 b'data: {"object":"chat.completion.chunk","id":"x","created":1,"model":"m",'
                 b'"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n'

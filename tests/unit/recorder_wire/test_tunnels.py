@@ -27,7 +27,7 @@ x509 = pytest.importorskip("cryptography.x509", reason="cryptography is not inst
 if TYPE_CHECKING:
     from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider
 
-_LONGEST = 10.0
+_LONGEST = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -210,13 +210,13 @@ def _requests(url: str, proxy: str | None, certificate: Path) -> Any:
     with requests.Session() as session:
         session.trust_env = proxy is None
         proxies = {"https": proxy} if proxy else None
-        return session.post(url, data=b"ask", proxies=proxies, verify=str(certificate), timeout=5).json()
+        return session.post(url, data=b"ask", proxies=proxies, verify=str(certificate), timeout=60).json()
 
 
 def _urllib3(url: str, proxy: str | None, certificate: Path) -> Any:
     if proxy is None:
         pytest.skip("urllib3 itself reads no environment")
-    with urllib3.ProxyManager(proxy, ca_certs=str(certificate), retries=False, timeout=5) as pool:
+    with urllib3.ProxyManager(proxy, ca_certs=str(certificate), retries=False, timeout=60) as pool:
         return pool.request("POST", url, body=b"ask").json()
 
 

@@ -23,7 +23,7 @@ def _stream(wire: Wire) -> None:
     wire.head(content_type=_SSE)
     for piece in _EVENTS:
         wire.chunk(piece)
-        time.sleep(0.02)
+        wire.taken()
     wire.end()
 
 
@@ -107,7 +107,7 @@ def test_connections_go_back_to_a_pool_that_has_only_one(
         got = []
         for number in range(4):
             response = pool.request(
-                "POST", f"{provider.url}/answers/{number}", body=b"ask", preload_content=preload, pool_timeout=1
+                "POST", f"{provider.url}/answers/{number}", body=b"ask", preload_content=preload, pool_timeout=60
             )
             if number == 2 and not preload:
                 response.drain_conn()  # as who wants no more than the head does
@@ -140,8 +140,13 @@ def test_a_retried_call_is_recorded_for_each_attempt_and_replayed_without_the_wa
     recorded, replayed = _twice(bench, use)
     assert recorded[:2] == replayed[:2] == ({"ok": True}, 2)
     assert recorded[2] > 1
-    assert replayed[2] < 0.3
     assert len(bench.files()) == 3
+    # Whoever waits takes longer than a second each time; a busy machine does not hold up each of them.
+    took = [replayed[2]]
+    for _ in range(5):
+        with bench.replay(), urllib3.PoolManager() as pool:
+            took.append(use(pool)[2])
+    assert min(took) < 1
 
 
 def test_a_call_that_is_not_replayed_waits_as_it_always_did(bench: Bench, provider: LoopbackProvider) -> None:

@@ -103,7 +103,7 @@ def test_parts_may_be_asked_for_by_other_threads(brain: Brain) -> None:
     for _ in range(2):
         thread = threading.Thread(target=lambda: found.append(next(body)))
         thread.start()
-        thread.join(5)
+        thread.join(60)
     assert found == [b"a", b"b"]
     assert {step[1] for step in told.steps} == {_OWNER}
 
@@ -258,6 +258,6 @@ def test_a_client_that_stays_is_waited_for_and_has_not_gone() -> None:
         ours.settimeout(30)
         assert client.closed(ours, 0.1) is False
         theirs.send(b"more")
-        assert client.closed(ours, 5) is False, "it has sent its next request already"
-    assert client.closed(ours, 5) is False
-    assert client.closed(object(), 5) is False
+        assert client.closed(ours, 60) is False, "it has sent its next request already"
+    assert client.closed(ours, 60) is False
+    assert client.closed(object(), 60) is False
