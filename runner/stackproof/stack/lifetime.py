@@ -96,13 +96,18 @@ def _gone(leader: subprocess.Popen[bytes], strays: frozenset[int], *, within: fl
 
 
 def _group_alive(leader: int) -> bool:
-    if proctable.available():
-        # The kernel counts members that only wait to be reaped, so look at each.
-        return any(item.group == leader and item.running for item in proctable.entries())
-    with suppress(ProcessLookupError, PermissionError):
+    try:
         os.killpg(leader, 0)
-        return True
-    return False
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return proctable.available() and _any_running(leader)
+    # The kernel counts members that only wait to be reaped, so look at each.
+    return not proctable.available() or _any_running(leader)
+
+
+def _any_running(leader: int) -> bool:
+    return any(item.group == leader and item.running for item in proctable.entries())
 
 
 def _running(pid: int) -> bool:

@@ -48,12 +48,13 @@ def free_port(host: str = LOOPBACK, *, early: bool = False) -> int:
     apart = _apart()
     for _ in range(_TRIES if apart else 0):
         port = apart[secrets.randbelow(len(apart))]
-        if _claims.take(port) and _binds(host, port, early=early):
+        if _claims.take(port) and binds(port, host=host, early=early):
             return port
     return _bound(host, 0, early=early)
 
 
-def _binds(host: str, port: int, *, early: bool) -> bool:
+def binds(port: int, *, host: str = LOOPBACK, early: bool = False) -> bool:
+    """Whether a socket can have `host`:`port` now; early: as in `free_port`."""
     try:
         _bound(host, port, early=early)
     except OSError:

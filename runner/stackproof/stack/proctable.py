@@ -37,23 +37,40 @@ def available() -> bool:
 def entry(pid: int) -> Entry | None:
     """The process `pid`, or None when it is gone."""
     try:
-        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+        raw = _read(f"{PROC}/{pid}/stat")
     except OSError:
         return None
     # The command stands in parentheses and may contain anything, so fields are counted from the last one.
-    fields = text[text.rfind(")") + 2 :].split()
-    return Entry(pid=pid, state=fields[0], parent=int(fields[1]), group=int(fields[2]), started=int(fields[19]))
+    fields = raw[raw.rfind(b")") + 2 :].split(maxsplit=20)
+    return Entry(
+        pid=pid, state=fields[0].decode(), parent=int(fields[1]), group=int(fields[2]), started=int(fields[19])
+    )
+
+
+def _read(path: str) -> bytes:
+    """A file of /proc, without the layers that make three times as much of it: thousands are read while one waits."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        pieces = []
+        while piece := os.read(descriptor, 65536):
+            pieces.append(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(descriptor)
 
 
 def entries() -> Iterator[Entry]:
     """Every process that can be seen."""
-    try:
-        names = [folder.name for folder in PROC.iterdir()]
-    except OSError:
-        return
-    for name in names:
-        if name.isdigit() and (found := entry(int(name))) is not None:
+    for pid in _pids():
+        if (found := entry(pid)) is not None:
             yield found
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(folder.name) for folder in PROC.iterdir() if folder.name.isdigit()]
+    except OSError:
+        return []
 
 
 def family(leader: int) -> frozenset[int]:
@@ -84,13 +101,13 @@ def marked(*assignments: str) -> frozenset[int]:
     """Running processes of this user whose environment at their start holds all of `assignments` ("NAME=value")."""
     wanted = {assignment.encode() for assignment in assignments}
     found = set()
-    for item in entries():
+    for pid in _pids():
         try:
-            block = (PROC / str(item.pid) / "environ").read_bytes()
+            block = _read(f"{PROC}/{pid}/environ")
         except OSError:  # another user's, or gone
             continue
-        if item.running and wanted <= set(block.split(b"\0")):
-            found.add(item.pid)
+        if wanted <= set(block.split(b"\0")) and (item := entry(pid)) is not None and item.running:
+            found.add(pid)
     return frozenset(found)
 
 

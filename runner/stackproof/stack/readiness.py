@@ -46,10 +46,11 @@ _MARK_GRACE = 1.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What one probe met: an HTTP status, or why there was none."""
+    """What one probe met: an HTTP status, or why there was none. nobody: no listener was there to answer."""
 
     status: int | None = None
     problem: str = ""
+    nobody: bool = False
 
     def __str__(self) -> str:
         """As it stands behind a URL in a message: "answered 404"."""
@@ -69,7 +70,7 @@ def probe(url: str, run_id: str, timeout: float = _REQUEST_TIMEOUT) -> Answer:
     except TimeoutError:
         return Answer(problem="took the connection but answered nothing")
     except ConnectionRefusedError:
-        return Answer(problem="did not answer: nothing listens there")
+        return Answer(problem="did not answer: nothing listens there", nobody=True)
     except (http.client.HTTPException, OSError) as error:
         what = "closed the connection" if isinstance(error, http.client.RemoteDisconnected) else _words(error)
         return Answer(problem=f"did not answer in HTTP: {what}")
@@ -79,7 +80,8 @@ def probe(url: str, run_id: str, timeout: float = _REQUEST_TIMEOUT) -> Answer:
 
 def refuse_foreign(*, name: str, port: int) -> None:
     """StackStartError when somebody listens on `port` already, before anything of ours was started there."""
-    if found := ports.listeners(port):
+    # Who can be bound to it is sure that nobody listens, and need not look through all sockets of this machine.
+    if not ports.binds(port) and (found := ports.listeners(port)):
         raise _foreign(name, port, found)
 
 
@@ -111,7 +113,9 @@ def wait_ready(
                 raise _not_ready(process, url, Answer(problem=pending), readiness, timeout)
         last = prober.answer
         _still_running(process, url)
-        _ours(process, url)
+        # Whose listener it is takes a look at all sockets and processes of this machine: only once there is one.
+        if not last.nobody:
+            _ours(process, url)
         if last.status == readiness.status:
             if marks is not None:
                 _recorder_loaded(process, url, marks, check)
