@@ -32,7 +32,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Offer the fixtures where they may be needed; in a run, begin at once."""
     config.addinivalue_line("markers", "claim(name): the claim of claims.yaml that this test serves")
-    config.addinivalue_line("markers", "fault(spec, …): put a fault into replayed answers, as 'cut:3': docs/faults.md")
+    config.addinivalue_line("markers", "fault(spec, …): a fault in replayed answers, 'cut:3': stackproof docs faults")
     if _offer(config) and _in_run() and not config.option.collectonly:
         _begin(config)
 

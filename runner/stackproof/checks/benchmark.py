@@ -182,7 +182,7 @@ def _baseline(project: Path, argv: Sequence[str]) -> BenchmarkFacts | None:
     if found.facts is None:
         raise UsageError(
             f"{path.name} holds no benchmark: {found.damage[0]}",
-            hint="a baseline is a checks/benchmark.json of an older run, or a file that docs/evidence.md describes",
+            hint="a baseline is a checks/benchmark.json of an older run, or a file as stackproof docs evidence has it",
         )
     return found.facts
 

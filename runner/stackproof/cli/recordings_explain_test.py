@@ -29,7 +29,7 @@ _DIFFERENCES = 8
 _BY_LOOK = {
     Look.ID: (
         "what differs looks like an id that is new in every run: no rule folds it;",
-        "docs/ids.md tells how the stack's ids can follow from the test",
+        "`stackproof docs ids` tells how the stack's ids can follow from the test",
     ),
     Look.TIME: (
         "what differs looks like a time: no rule folds it;",

@@ -78,11 +78,7 @@ def judge(facts: ConflictFacts) -> Iterator[Finding]:
             use.tool.name,
             f"is used in {use.where}: it {use.tool.does}" + (", for every test below it" if use.everywhere else ""),
             "keep it to tests outside of the suites, or take a recording for what it answers"
-            + (
-                "; see docs/recordings/import-vcr.md for cassettes"
-                if use.tool.name in ("vcrpy", "pytest-recording")
-                else ""
-            ),
+            + ("; for cassettes: stackproof docs import-vcr" if use.tool.name in ("vcrpy", "pytest-recording") else ""),
         )
     if facts.network is not None:
         yield odd(

@@ -96,7 +96,7 @@ def unproven(facts: DriftFacts, *, record: str) -> Unproven | None:
     if facts.is_empty:
         return Unproven(
             why="nothing was compared: no test made a call that was seen",
-            hint="leave --strict out for tests that call no provider; docs/recording.md says which calls are seen",
+            hint="leave --strict out for tests that call no provider; what is seen: stackproof docs recording",
         )
     return Unproven(why=f"nothing was compared{_beside(facts)}", hint=_what_next(facts, record))
 

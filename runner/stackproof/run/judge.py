@@ -317,7 +317,7 @@ def _untidy(facts: CellFacts) -> Judgement | None:
 
 _HOW_TO_BE_SEEN = (
     "a provider is recorded when its URL is known to the setup (`providers`) and called through a library that the "
-    "recorder knows: docs/recording.md"
+    "recorder knows: stackproof docs recording"
 )
 
 

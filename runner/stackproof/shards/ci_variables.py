@@ -58,7 +58,7 @@ def read(environ: Mapping[str, str]) -> Told:
     if not told:
         raise UsageError(
             "--shard auto: no variable of a CI system says which shard this job is",
-            hint="say it: --shard 1/3; docs/shards.md lists the variables that are known",
+            hint="say it: --shard 1/3; `stackproof docs shards` lists the variables that are known",
         )
     first = told[0]
     for other in told[1:]:

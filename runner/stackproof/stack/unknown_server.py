@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-_TEXT = "ids: not seen by the stack, whose server is unknown: its calls belong to no test (docs/servers.md)"
+_TEXT = "ids: not seen by the stack, whose server is unknown: its calls belong to no test (stackproof docs servers)"
 
 
 def note(marks: Path) -> str | None:

@@ -12,7 +12,7 @@ from stackproof.recorder.settings import VARIABLE
 from stackproof.stack import proctable
 
 ANYTHING = "`python -I`, `-E`, `-S` and `env -i` keep it out, and it is in no program that is not Python"
-EDGE = "or set `recorder: edge` in stack.yaml: that needs no code inside the stack (docs/edge.md)"
+EDGE = "or set `recorder: edge` in stack.yaml: that needs no code inside the stack (stackproof docs edge)"
 _REPLACED = (
     "PYTHONPATH was replaced on the way, and the recorder came by it: `PYTHONPATH=THEIRS:$PYTHONPATH` keeps both"
 )

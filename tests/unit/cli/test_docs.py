@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -149,6 +151,30 @@ def _two(tmp_path: Path) -> list[Page]:
     for name, text in texts.items():
         (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
     return [Page(name=name, title="", below=(), path=tmp_path / f"{name}.md") for name in texts]
+
+
+def said() -> Iterator[str]:
+    """Every text of the code that is no docstring."""
+    for path in sorted((ROOT / "runner/stackproof").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+                yield node.value
+
+
+def test_messages_name_pages_that_are_there_and_no_file_that_a_wheel_has_not() -> None:
+    texts = list(said())
+    names = {name for text in texts for name in re.findall(r"stackproof docs ([a-z][\w/-]*)", text)} - {
+        "lists",
+        "looks",
+    }
+    assert {"edge", "faults", "ids", "recording", "servers"} <= names
+    for name in names:
+        naming.find(name, PAGES)
+    # Texts that are written into this repository itself may name its files.
+    ours = ("docs/benchmarks.md", "docs/peers.md")
+    assert [text for text in texts if re.search(r"docs/[\w/-]+\.md", text) and not any(map(text.count, ours))] == []
 
 
 @pytest.mark.parametrize(
