@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from stackproof.catalog import yaml_source
+from stackproof.catalog.catalog import builtin_folder
 from stackproof.catalog.setups import load_setups
 from stackproof.errors import UsageError
 
@@ -130,3 +132,25 @@ def test_tags_build_nothing(tmp_path: Path) -> None:
     path.write_text("a: !!python/object/apply:os.system ['true']\n", encoding="utf-8")
     with pytest.raises(UsageError, match="could not determine a constructor"):
         load_setups(path, shown="s.yaml")
+
+
+def test_files_read_the_same_where_there_is_no_libyaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = tmp_path / "odd.yaml"
+    odd.write_text(
+        "\ufeffbase: &b {ü: [1, yes, 'x\U0001f600', http://x:1/a]}\r\nmore: |\n  a\n  b\nnext:\n  <<: *b\n  z: ~\n"
+    )
+    files = [odd, *sorted(builtin_folder().glob("*.yaml")), *sorted(builtin_folder().glob("*/*.yaml"))]
+    assert len(files) > 5
+
+    def all_of_them() -> list[object]:
+        return [_with_lines(yaml_source.read(file, what="a file", shown=file.name).data) for file in files]
+
+    quick = all_of_them()
+    monkeypatch.setattr(yaml_source, "_Quick", yaml_source._Loader)
+    assert all_of_them() == quick
+
+
+def _with_lines(value: object) -> object:
+    if isinstance(value, yaml_source.LinedDict):
+        return value.line, value.lines, {key: _with_lines(item) for key, item in value.items()}
+    return [_with_lines(item) for item in value] if isinstance(value, list) else value
