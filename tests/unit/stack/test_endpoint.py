@@ -19,7 +19,7 @@ import requests
 from urllib3.exceptions import ProtocolError
 
 from stackproof.errors import DockerError, ExitCode
-from stackproof.stack import endpoint, engine
+from stackproof.stack import endpoint, engine, ports
 from stackproof.stack.engine_words import reason_of
 
 CONTEXT = "far-away"
@@ -123,13 +123,13 @@ def engine_saying(path: Path, answer: dict[str, object]) -> Iterator[None]:
             yield
         finally:
             server.shutdown()
-            thread.join(timeout=5)
+            thread.join(timeout=60)
 
 
-def refusal(host: str, without: str | None = None) -> DockerError:
+def refusal(host: str, without: str | None = None, patience: float = 60.0) -> DockerError:
     """What is said of an engine at `host`."""
     with pytest.raises(DockerError) as caught:
-        engine.connect({"DOCKER_HOST": host}, without=without)
+        engine.connect({"DOCKER_HOST": host}, without=without, patience=patience)
     assert caught.value.exit_code == ExitCode.DOCKER
     assert "\n" not in caught.value.message
     return caught.value
@@ -147,15 +147,13 @@ def test_nobody_listens(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(tmp_path / "d.sock"))
     assert "nothing listens there" in refusal(f"unix://{tmp_path / 'd.sock'}").message
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    assert "nothing listens there" in refusal(f"tcp://127.0.0.1:{port}").message
+    assert "nothing listens there" in refusal(f"tcp://127.0.0.1:{ports.free_port()}").message
 
 
-def test_an_engine_that_answers_nothing_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine.connection, "_CONNECT", 1.0)
+def test_an_engine_that_answers_nothing_has_a_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        assert "answered nothing in time" in refusal(f"tcp://127.0.0.1:{server.getsockname()[1]}").message
+        said = refusal(f"tcp://127.0.0.1:{server.getsockname()[1]}", patience=1.0).message
+    assert "answered nothing in time" in said
 
 
 def test_after_a_call_without_an_answer_nobody_waits_that_long_again(tmp_path: Path) -> None:

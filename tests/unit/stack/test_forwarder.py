@@ -22,7 +22,7 @@ from stackproof.stack.forwarder import forwarding
 def shouting() -> Iterator[str]:
     """A server that gives back in capitals what it got until the other side had said all."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(10)
+        server.settimeout(60)
 
         def serve() -> None:
             while True:
@@ -40,7 +40,7 @@ def shouting() -> Iterator[str]:
             yield f"{host}:{port}"
         finally:
             server.shutdown(socket.SHUT_RDWR)
-            thread.join(timeout=10)
+            thread.join(timeout=60)
 
 
 def heard(connection: socket.socket) -> bytes:
@@ -51,7 +51,7 @@ def heard(connection: socket.socket) -> bytes:
 def said(connection: socket.socket, text: bytes) -> bytes:
     """Say something, say that this was all, and hear the answer."""
     with connection:
-        connection.settimeout(10)
+        connection.settimeout(60)
         connection.sendall(text)
         connection.shutdown(socket.SHUT_WR)
         return heard(connection)
@@ -63,7 +63,7 @@ def test_both_directions_and_their_ends_are_handed_on() -> None:
         for text in (b"hello", b"x" * 300_000):
             assert said(socket.create_connection(("127.0.0.1", port)), text) == text.upper()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=2)
+        socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def test_an_answer_that_takes_its_time_comes_after_everything_was_said() -> None:
@@ -73,7 +73,7 @@ def test_an_answer_that_takes_its_time_comes_after_everything_was_said() -> None
         host, target = server.getsockname()
         with forwarding(f"127.0.0.1:{port}", f"{host}:{target}"):
             near = socket.create_connection(("127.0.0.1", port))
-            near.settimeout(10)
+            near.settimeout(60)
             near.sendall(b"hello")
             near.shutdown(socket.SHUT_WR)
             far, _ = server.accept()
@@ -111,10 +111,10 @@ def test_a_place_that_is_taken_is_named() -> None:
 def test_a_connection_that_is_open_does_not_keep_it_from_ending() -> None:
     port = ports.free_port()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(10)
+        server.settimeout(60)
         with forwarding(f"127.0.0.1:{port}", f"127.0.0.1:{server.getsockname()[1]}"):
             near = socket.create_connection(("127.0.0.1", port))
-            near.settimeout(10)
+            near.settimeout(60)
             far, _ = server.accept()
             far.sendall(b"hello")
             assert near.recv(10) == b"hello"

@@ -77,7 +77,7 @@ def steps() -> StepApp:
 
 @pytest.fixture
 def running(steps: StepApp) -> Iterator[InProcessApp]:
-    with InProcessApp(steps, close_grace=0.5) as app:
+    with InProcessApp(steps, close_grace=30) as app:
         yield app
 
 
@@ -110,13 +110,16 @@ def test_async_callers_get_chunks_one_by_one_too(running: InProcessApp, steps: S
 
 
 def test_chunks_that_wait_together_keep_their_edges() -> None:
+    ended = threading.Event()
+
     async def handler(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for number in range(4):
             await send({"type": "http.response.body", "body": b"%d" % number, "more_body": number < 3})
+        ended.set()
 
     with InProcessApp(http_only(handler)) as app, client_of(app) as client, client.stream("GET", "/") as response:
-        time.sleep(0.05)
+        assert ended.wait(60)
         assert list(response.iter_raw()) == [b"0", b"1", b"2", b"3"]
 
 
@@ -151,7 +154,8 @@ def test_an_app_that_ignores_the_disconnect_is_cancelled_after_the_grace() -> No
             seen.append("cancelled")
             raise
 
-    with InProcessApp(http_only(handler), close_grace=0.1) as app:
+    # Whoever leaves waits twice as long: once for the app to notice, and once for its cancellation.
+    with InProcessApp(http_only(handler), close_grace=1.0) as app:
         with client_of(app) as client, client.stream("GET", "/") as response:
             next(response.iter_raw())
         assert seen == ["cancelled"]
@@ -161,13 +165,13 @@ def test_cancelling_an_async_caller_cancels_the_app(running: InProcessApp, steps
     async def ask() -> None:
         async with async_client_of(running) as client:
             task = asyncio.ensure_future(client.get("/x"))
-            assert await asyncio.to_thread(steps.called.wait, 2)
+            assert await asyncio.to_thread(steps.called.wait, 60)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
 
     asyncio.run(ask())
-    assert steps.ended.wait(2)
+    assert steps.ended.wait(60)
     assert steps.seen[1] in {"cancelled", "http.disconnect"}
 
 
@@ -177,7 +181,7 @@ def test_cancelling_a_caller_before_the_headers_cancels_an_app_that_listens_to_n
     async def handler(scope: Any, receive: Any, send: Any) -> None:
         started.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(900)
         except asyncio.CancelledError:
             seen.set()
             raise
@@ -185,14 +189,14 @@ def test_cancelling_a_caller_before_the_headers_cancels_an_app_that_listens_to_n
     async def ask(app: InProcessApp) -> None:
         async with async_client_of(app) as client:
             task = asyncio.ensure_future(client.get("/"))
-            assert await asyncio.to_thread(started.wait, 2)
+            assert await asyncio.to_thread(started.wait, 60)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
 
     with InProcessApp(http_only(handler)) as app:
         asyncio.run(ask(app))
-        assert seen.wait(1)
+        assert seen.wait(60)
 
 
 def test_the_callers_context_is_in_force_in_the_app_and_in_its_background_tasks() -> None:
@@ -217,7 +221,7 @@ def test_the_callers_context_is_in_force_in_the_app_and_in_its_background_tasks(
         client.get("/")
         assert MARK.get() == "test one", "what the app sets stays in the app"
         MARK.reset(token)
-        assert background.wait(2)
+        assert background.wait(60)
         assert seen == ["app test one", "executor test one", "later test one"]
 
 
@@ -261,7 +265,7 @@ def test_threads_may_ask_at_once() -> None:
     barrier = threading.Barrier(4)
 
     async def handler(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.to_thread(barrier.wait, 5)  # passes only when four requests are in flight
+        await asyncio.to_thread(barrier.wait, 60)  # passes only when four requests are in flight
         await answer(send, scope["path"].encode())
 
     with InProcessApp(http_only(handler)) as app, client_of(app) as client:
@@ -274,7 +278,7 @@ def test_threads_may_ask_at_once() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join(60)
     assert texts == {f"/{number}": f"/{number}" for number in range(4)}
 
 
@@ -304,7 +308,10 @@ def test_a_slow_reader_makes_the_app_wait() -> None:
             sent.append(number)
 
     with InProcessApp(http_only(handler)) as app, client_of(app) as client, client.stream("GET", "/") as response:
-        time.sleep(0.1)
+        deadline = time.monotonic() + 60
+        while len(sent) < 5 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.1)  # more would come now
         assert 5 <= len(sent) <= 8
         assert sum(len(chunk) for chunk in response.iter_raw()) == 400_000
 

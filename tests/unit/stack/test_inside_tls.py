@@ -21,7 +21,7 @@ def server(tmp_path: Path) -> ssl.SSLContext:
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=engine", *words],
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=120,
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(files["-out"], files["-keyout"])
@@ -55,6 +55,6 @@ def test_it_waits_for_room_behind_what_nobody_has_read_yet(
 
         monkeypatch.setattr(raw, "unwrap", unwrap)
         inside._said_all(raw)
-        reader.join(20)
+        reader.join(60)
     assert not reader.is_alive()
     assert b"".join(read) == b"x" * 100_000

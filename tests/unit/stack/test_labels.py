@@ -24,7 +24,7 @@ def test_what_a_dead_process_owned_is() -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     owned = labels.of("7f3c2a", "reference", labels.owner(child.pid))
     assert not labels.is_abandoned(owned, now=NOW)
-    child.communicate(b"\n", timeout=10)
+    child.communicate(b"\n", timeout=60)
     assert labels.is_abandoned(owned, now=NOW)
 
 

@@ -74,7 +74,7 @@ class Engine:
                 self.far.shutdown(socket.SHUT_RDWR)
             self.far.close()
         if self._thread is not None:
-            self._thread.join(timeout=10)
+            self._thread.join(timeout=60)
 
 
 @pytest.fixture
@@ -134,10 +134,10 @@ def test_a_request_that_is_still_served_is_waited_for(sides: tuple[Ledger, Path,
         ledger.note("misses", {"message": "at the very end"})
         ledger.done(token)
 
-    timer = after(0.4, served)
     began = time.monotonic()
-    told = elsewhere.fetch(str(outside), scope=OWNER.digest, serving=20)
-    assert 0.3 < time.monotonic() - began < 10
+    timer = after(0.4, served)
+    told = elsewhere.fetch(str(outside), scope=OWNER.digest, serving=120)
+    assert time.monotonic() - began >= 0.4
     assert told == elsewhere.Told()
     assert "at the very end" in (outside / "misses.jsonl").read_text()
     timer.join()
@@ -148,7 +148,7 @@ def test_calls_that_do_not_end_are_counted_after_their_time(sides: tuple[Ledger,
     ledger.begin(OWNER)
     ledger.begin(OWNER)
     assert elsewhere.fetch(str(outside), scope=OWNER.digest, inflight=0.2).in_flight == 2
-    assert elsewhere.fetch(str(outside), scope="0" * 12, inflight=20).in_flight == 0
+    assert elsewhere.fetch(str(outside), scope="0" * 12, inflight=120).in_flight == 0
 
 
 def test_the_stack_learns_that_a_scope_has_ended(sides: tuple[Ledger, Path, Mirror, Engine]) -> None:
@@ -164,7 +164,7 @@ def test_when_the_way_breaks_everybody_who_asks_is_told(sides: tuple[Ledger, Pat
     ledger, outside, mirror, engine = sides
     ledger.begin_serving(OWNER)
     timer = after(0.3, engine.end)
-    told = elsewhere.fetch(str(outside), scope=OWNER.digest, serving=30)
+    told = elsewhere.fetch(str(outside), scope=OWNER.digest, serving=120)
     assert "cannot be read out of its container" in told.problem
     timer.join()
     assert elsewhere.fetch(str(outside)).problem == told.problem
@@ -211,7 +211,7 @@ def test_which_test_is_being_run_is_told_whenever_it_is_another(tmp_path: Path) 
 
 def test_what_a_command_complained_of_is_why_it_ended() -> None:
     near, far = socket.socketpair()
-    talk = Conversation(near, timeout=5)
+    talk = Conversation(near, timeout=60)
     far.sendall(struct.pack(">BxxxI", 2, 10) + b"no python\n")
     far.sendall(struct.pack(">BxxxI", 1, 6) + b"said\nx")
     assert talk.line() == b"said"

@@ -52,7 +52,8 @@ def test_our_own_listeners_are_not_foreign() -> None:
 
 def test_without_the_kernels_tables_a_connection_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proctable, "listening", lambda *_: None)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+    # One that the kernel gives to nobody else once it is free again.
+    port = ports.free_port()
+    with socket.create_server(("127.0.0.1", port)):
         assert [str(found) for found in ports.listeners(port)] == ["a process that this user cannot see"]
     assert ports.listeners(port) == ()

@@ -56,7 +56,7 @@ def answering(*events: dict[str, object]) -> Iterator[tuple[str, list[object]]]:
             yield f"http://127.0.0.1:{server.server_port}", asked
         finally:
             server.shutdown()
-            thread.join(timeout=10)
+            thread.join(timeout=60)
 
 
 def pull(origin: str) -> None:

@@ -36,7 +36,7 @@ def server() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
-        thread.join(timeout=5)
+        thread.join(timeout=60)
 
 
 @pytest.mark.parametrize("status", [200, 302, 404, 503])
@@ -80,6 +80,6 @@ def test_something_that_does_not_speak_http(said: bytes, words: str) -> None:
         thread = threading.Thread(target=answer)
         thread.start()
         found = probe(f"http://127.0.0.1:{listener.getsockname()[1]}/", "x")
-        thread.join(timeout=5)
+        thread.join(timeout=60)
     assert str(found).startswith("did not answer in HTTP: ")
     assert words in str(found)

@@ -60,9 +60,9 @@ class Engine:
         ]
         for thread in threads:
             thread.start()
-            self._undo.callback(thread.join, timeout=10)
+            self._undo.callback(thread.join, timeout=60)
         self._undo.callback(theirs.close)
-        self._undo.callback(process.wait, timeout=10)
+        self._undo.callback(process.wait, timeout=60)
         self._undo.callback(process.terminate)
         return ours, ours
 
@@ -92,13 +92,13 @@ def echo() -> Iterator[str]:
         thread.start()
         yield f"127.0.0.1:{server.getsockname()[1]}"
         server.shutdown(socket.SHUT_RDWR)
-        thread.join(timeout=5)
+        thread.join(timeout=60)
 
 
 def asked(place: str, said: bytes) -> bytes:
     """What comes back for it."""
     host, _, port = place.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=20) as one:
+    with socket.create_connection((host, int(port)), timeout=120) as one:
         one.sendall(said)
         one.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: one.recv(65536), b""))
@@ -124,7 +124,7 @@ def test_where_nobody_listens_a_connection_breaks_and_the_next_one_is_tried_anew
 def test_when_the_way_breaks_its_connections_do(engine: Any, echo: str) -> None:
     with through.leading(engine, "container", sys.executable, echo) as place:
         host, _, port = place.rpartition(":")
-        with socket.create_connection((host, int(port)), timeout=20) as one:
+        with socket.create_connection((host, int(port)), timeout=120) as one:
             one.sendall(b"hello")
             engine.process.kill()
             with contextlib.suppress(ConnectionError):
@@ -137,11 +137,11 @@ def test_when_nothing_answers_there_any_more_nobody_is_left_waiting(
     engine: Any, echo: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(through, "_ASKS", 0.1)
-    monkeypatch.setattr(through, "_SILENT", 1.0)
+    monkeypatch.setattr(through, "_SILENT", 4.0)
     with through.leading(engine, "container", sys.executable, echo) as place:
         host, _, port = place.rpartition(":")
-        time.sleep(1.5)  # it is asked, and answers
-        with socket.create_connection((host, int(port)), timeout=20) as one:
+        time.sleep(4.5)  # it is asked, and answers
+        with socket.create_connection((host, int(port)), timeout=120) as one:
             engine.process.send_signal(signal.SIGSTOP)
             one.sendall(b"hello")
             with contextlib.suppress(ConnectionError):

@@ -51,7 +51,7 @@ def _running(command: list[str], environment: dict[str, str]) -> Iterator[int]:
             assert process.stdout is not None
             process.stdout.readline()  # it is what it will be
         else:
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 60
             while Path(f"/proc/{process.pid}/exe").resolve().name == "python" and time.monotonic() < deadline:
                 time.sleep(0.01)
         yield process.pid
@@ -60,7 +60,7 @@ def _running(command: list[str], environment: dict[str, str]) -> Iterator[int]:
         process.communicate()
 
 
-_WAIT = "import time; print('here', flush=True); time.sleep(60)"
+_WAIT = "import time; print('here', flush=True); time.sleep(900)"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has /proc")
@@ -82,13 +82,13 @@ def test_each_way_to_keep_it_out_is_named_with_its_own_remedy(tmp_path: Path) ->
         with _running([sys.executable, *options, "-c", _WAIT], environment) as pid:
             said = unmarked.why(pid, guest)
         assert all(text in said for text in texts), (options, environment, said)
-    with _running(["sleep", "60"], whole) as pid:
+    with _running(["sleep", "900"], whole) as pid:
         assert unmarked.why(pid, guest) == "sleep is not Python, so no recorder can be in it"
 
 
 def test_of_a_process_that_is_gone_nothing_is_claimed(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait(30)
+    gone.wait(120)
     assert unmarked.why(gone.pid, tmp_path) == unmarked.ANYTHING
 
 
