@@ -136,9 +136,7 @@ def test_tags_build_nothing(tmp_path: Path) -> None:
 
 def test_files_read_the_same_where_there_is_no_libyaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = tmp_path / "odd.yaml"
-    odd.write_text(
-        "\ufeffbase: &b {ü: [1, yes, 'x\U0001f600', http://x:1/a]}\r\nmore: |\n  a\n  b\nnext:\n  <<: *b\n  z: ~\n"
-    )
+    odd.write_text("\ufeffbase: &b {ü: [1, yes, 'x\U0001f600', http://x:1/a]}\r\nmore: |\n  a\n  b\nnext: *b\nz: ~\n")
     files = [odd, *sorted(builtin_folder().glob("*.yaml")), *sorted(builtin_folder().glob("*/*.yaml"))]
     assert len(files) > 5
 
