@@ -168,7 +168,7 @@ def test_parts_are_the_same_on_every_version_of_python_and_with_every_seed_of_it
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     # Another digest here means that a release that is under way would be divided in two ways.
     assert done.stdout.strip() == "0b60e655ce36e62f051688f791546ec2a8f028c9988ce61c151287046db9c6e7"

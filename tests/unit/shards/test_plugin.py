@@ -83,7 +83,7 @@ class Project:
             },
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from stackproof.stack import ports
 from stackproof.swarm import depot as depots
 from stackproof.swarm.way import NotDeliveredError, Way
 
@@ -39,7 +40,7 @@ class Served:
             f"{self.url}{path}", data=body or None, method=method, headers={"Authorization": f"Bearer {token}"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             with error:
@@ -53,7 +54,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     thread.start()
     yield found
     found.server.shutdown()
-    thread.join(timeout=5)
+    thread.join(timeout=60)
     found.server.server_close()
 
 
@@ -67,7 +68,7 @@ def test_nobody_is_answered_without_the_token(served: Served) -> None:
 def test_the_archive_comes_whole(served: Served) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     request = urllib.request.Request(f"{served.url}/archive", headers=headers)  # noqa: S310
-    with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
         assert answer.read() == b"all that is needed"
 
 
@@ -92,10 +93,10 @@ def test_who_delivers_once_more_because_the_answer_got_lost_is_not_late(served: 
 
 
 def test_who_tries_again_while_the_first_upload_still_hangs_is_not_cut_by_it(served: Served) -> None:
-    with socket.create_connection(("127.0.0.1", served.server.server_address[1]), timeout=5) as line:
+    with socket.create_connection(("127.0.0.1", served.server.server_address[1]), timeout=60) as line:
         head = f"PUT /results/0/1 HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 600\r\n\r\nXXX"
         line.sendall(head.encode())
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while not list((served.depot.folder / "results").iterdir()):
             assert time.monotonic() < deadline
         served.way().deliver(io.BytesIO(b"result"))
@@ -111,7 +112,7 @@ def test_who_tries_again_while_the_first_upload_still_hangs_is_not_cut_by_it(ser
 
 def test_it_says_now_and_then_that_it_is_there(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(depots, "ALIVE", 0.05)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while len(served.told) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -119,7 +120,7 @@ def test_it_says_now_and_then_that_it_is_there(served: Served, monkeypatch: pyte
 
 
 def test_what_is_cut_is_not_kept(served: Served) -> None:
-    with socket.create_connection(("127.0.0.1", served.server.server_address[1]), timeout=5) as line:
+    with socket.create_connection(("127.0.0.1", served.server.server_address[1]), timeout=60) as line:
         head = f"PUT /results/0/1 HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 100\r\n\r\nhalf"
         line.sendall(head.encode())
         line.shutdown(socket.SHUT_WR)
@@ -172,12 +173,11 @@ def test_what_answers_and_is_no_depot_is_no_end_of_signs() -> None:
         way = Way(f"http://127.0.0.1:{server.getsockname()[1]}", TOKEN, 0, 1)
         assert not way.sign({"phase": "running"})
         assert not way.sign({"phase": "running"})
-        thread.join(timeout=5)
+        thread.join(timeout=60)
 
 
 def test_a_task_without_a_depot_says_so_at_the_end_and_does_not_wait_for_signs() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    url = f"http://127.0.0.1:{ports.free_port()}"
     waits: list[float] = []
     way = Way(url, TOKEN, 0, 1, sleep=waits.append)
     assert not way.sign({"phase": "running"})

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from stackproof.options import RunOptions
 from stackproof.swarm import task
 from stackproof.swarm.order import Order
@@ -30,12 +32,15 @@ def written(cell_dir: Path, *events: Mapping[str, Any]) -> None:
         file.writelines(json.dumps(event) + "\n" for event in events)
 
 
-def test_signs_say_how_far_it_is_and_the_last_one_is_of_the_end(tmp_path: Path) -> None:
+def test_signs_say_how_far_it_is_and_the_last_one_is_of_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "_QUIET", 600.0)
     told = Told()
     signs = task.Signs(cast("Any", told), tmp_path, every=0.01)
     written(tmp_path, {"event": "collected", "nodeids": ["a", "b", "c"]})
     signs.start()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not (told.said and told.said[-1]["total"]) and time.monotonic() < deadline:
         time.sleep(0.01)
     written(
@@ -54,7 +59,7 @@ def test_a_sign_that_did_not_arrive_is_told_again(tmp_path: Path) -> None:
     told = Told(arrives=False)
     signs = task.Signs(cast("Any", told), tmp_path, every=0.01)
     signs.start()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while len(told.said) < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
     signs.stop()
