@@ -15,7 +15,7 @@ from stackproof.stack.luggage import Folder
 from stackproof.stack.place import Place
 
 _PORT = 8765  # inside, where nobody else is
-_WITHIN = 20.0  # seconds
+_WITHIN = 60.0  # seconds
 _STEP = 0.05
 
 

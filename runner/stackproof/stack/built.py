@@ -25,7 +25,7 @@ _LAYER = re.compile(r" ?-{2,3}> ([0-9a-f]{11,64})")
 _RUNNING = re.compile(r" ?-{2,3}> Running in ([0-9a-f]{12,64})")
 _REGISTRY = re.compile(r"^(?:localhost|docker\.io)/")  # Podman says one or the other of what came from none
 _OURS = re.compile(rf"stackproof/[^:/]+:{KEPT}[0-9a-f]+")
-_GONE = 10.0  # seconds
+_GONE = 30.0  # seconds
 _STEP = 0.05
 
 

@@ -17,8 +17,8 @@ from stackproof.stack.engine_records import ContainerSpec, ContainerState
 from stackproof.stack.process import TAIL_LINES, describe_exit, tail
 
 _LOOK = 0.1  # seconds between two looks at a container
-_FOLLOWED = 5.0
-_ENDING = 1.0
+_FOLLOWED = 30.0  # seconds that the last of a log may take to come
+_ENDING = 5.0  # seconds that the engine may take to say that it has ended
 # Docker's words for a mount of a folder that its machine does not have, and Podman's.
 _NO_SUCH_FOLDER = ("bind source path does not exist", "statfs")
 
@@ -120,7 +120,7 @@ class Container:
         return state.code
 
     def ends(self) -> bool:
-        """Whether it has ended, or does within a second.
+        """Whether it has ended, or does within seconds.
 
         A program that ends at once takes an exec with it, before the engine says that it has ended itself.
         """

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from stackproof.errors import StackStartError
 from stackproof.stack import pump
 
-_START = 10.0  # seconds
+_START = 60.0  # seconds
 _ROUNDS = 5
 
 

@@ -19,7 +19,7 @@ from stackproof.stack.engine import Engine
 from stackproof.stack.process import TAIL_LINES, describe_exit, tail
 
 PROGRAM = Path(supervise.__file__)
-_SILENT = 30.0  # seconds that the program beside the stack may take for an answer
+_SILENT = 60.0  # seconds that the program beside the stack may take for an answer
 
 
 class GuestProcess:

@@ -15,7 +15,7 @@ from stackproof.stack import proctable
 GRACE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
 
-_KILLED_WITHIN = 5.0
+_KILLED_WITHIN = 30.0  # seconds: a busy machine takes its time to end what has much memory
 _STEP = 0.02
 
 
@@ -36,6 +36,7 @@ def end(leader: subprocess.Popen[bytes], *, marker: str | None = None, grace: fl
         _gone(leader, strays, within=_KILLED_WITHIN)
     late = (proctable.marked(marker) - own) if marker else frozenset()
     _signal_each(late, signal.SIGKILL)
+    _await(late, within=_KILLED_WITHIN)
     with suppress(subprocess.TimeoutExpired):
         leader.wait(timeout=1)
 
@@ -53,11 +54,18 @@ def end_descendants(grace: float = 1.0) -> frozenset[int]:
 def _end_all(find: Callable[[], frozenset[int]], grace: float) -> frozenset[int]:
     found = find()
     _signal_each(found, signal.SIGTERM)
-    deadline = time.monotonic() + grace
-    while time.monotonic() < deadline and any(_running(pid) for pid in found):
-        time.sleep(_STEP)
-    _signal_each(find(), signal.SIGKILL)
+    _await(found, within=grace)
+    late = find()
+    _signal_each(late, signal.SIGKILL)
+    # Whoever is told that they have ended finds none of them.
+    _await(found | late, within=_KILLED_WITHIN)
     return found
+
+
+def _await(pids: frozenset[int], *, within: float) -> None:
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline and any(_running(pid) for pid in pids):
+        time.sleep(_STEP)
 
 
 def adopt_orphans() -> None:

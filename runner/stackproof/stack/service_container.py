@@ -23,7 +23,7 @@ from stackproof.stack.pulling import Progress
 from stackproof.stack.readiness import wait_ready
 from stackproof.stack.seen import NotSeenError
 
-_PUBLISHED = 10.0  # seconds
+_PUBLISHED = 60.0  # seconds
 _STEP = 0.05
 
 

@@ -23,7 +23,7 @@ from stackproof.stack.conversation import HEADER, STDERR
 from stackproof.stack.engine import Engine
 from stackproof.stack.through_inside import ASKED, BROKEN, OPEN, PIECE
 
-_WITHIN = 20.0  # seconds for the first word of the program inside
+_WITHIN = 60.0  # seconds for the first word of the program inside
 _ENDING = 10.0
 _ASKS = 10.0
 _SILENT = 45.0

@@ -18,7 +18,7 @@ from stackproof.stack.container import Container
 from stackproof.stack.engine_records import ContainerSpec
 from stackproof.stack.place import Place
 
-_WITHIN = 20.0  # seconds
+_WITHIN = 60.0  # seconds
 _STEP = 0.02
 _WRITE = "cat >/etc/resolv.conf"
 

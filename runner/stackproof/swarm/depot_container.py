@@ -103,7 +103,7 @@ class DepotContainer:
         self._over.set()
         self._engine.remove(self.name)
         if self._follower.is_alive():
-            self._follower.join(timeout=5.0)
+            self._follower.join(timeout=30.0)
 
     def _opens(self, check: Callable[[], None]) -> None:
         deadline = time.monotonic() + _OPENS

@@ -20,7 +20,7 @@ from stackproof.stack.engine_records import ENDED, ImageFacts, JobSpec, NodeFact
 
 REGISTRY = "STACKPROOF_REGISTRY"
 ENGINES = "STACKPROOF_SWARM_ENGINES"
-_ANSWERS = 30.0  # seconds until a node has to have told whether it has an image
+_ANSWERS = 60.0  # seconds until a node has to have told whether it has an image
 _LOOK = 0.1  # seconds between two looks
 _BEGUN = ENDED | {"starting", "running"}
 

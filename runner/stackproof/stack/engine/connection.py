@@ -25,7 +25,7 @@ from stackproof.stack.engine_words import START, hint
 MINIMUM_API = (1, 41)
 """Of Docker 20.10 (December 2020): the oldest engine that is tested."""
 
-_CONNECT = 10.0  # seconds for the first answer
+_CONNECT = 30.0  # seconds for the first answer
 
 
 class Engine(Images, Carrying, Networks, Containers, Inside, Swarm, Services):

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from stackproof.stack.engine.calls import Calls
 
 _STEP = 0.05  # seconds between two looks
-_ENDS = 10.0  # seconds that a removed network has to be gone in
+_ENDS = 30.0  # seconds that a removed network has to be gone in
+# Docker's words while what was in it is on its way out: a container, and a container's place in a network of a swarm.
+_STILL = ("has active endpoints", "is in use by task")
 
 
 class Networks(Calls):
@@ -43,14 +45,28 @@ class Networks(Calls):
     def remove_network(self, name: str) -> None:
         """Remove a network, by id or name, and wait until it is gone; nothing happens where it is not there.
 
-        A manager forgets one that spans nodes at once, and its own engine only after it has been told: what is not gone
-        by then goes by itself.
+        What was in it may need a moment to be out. A manager forgets one that spans nodes at once, and its own engine
+        only after it has been told: what is not gone by then goes by itself.
         """
         with self._told(f"removing network {name}"):
             found = self._or_none(lambda: self._client.inspect_network(name))
             if found is None:
                 return
             network, deadline = str(found["Id"]), time.monotonic() + _ENDS
-            self._or_none(lambda: self._client.remove_network(network))
+            self._removed(network, deadline)
             while self._or_none(lambda: self._client.inspect_network(network)) and time.monotonic() < deadline:
                 time.sleep(_STEP)
+
+    def _removed(self, network: str, deadline: float) -> None:
+        from docker.errors import APIError  # noqa: PLC0415
+
+        while True:
+            try:
+                self._or_none(lambda: self._client.remove_network(network))
+            except APIError as error:
+                still = any(words in str(error.explanation or error) for words in _STILL)
+                if not still or time.monotonic() > deadline:
+                    raise
+                time.sleep(_STEP)
+            else:
+                return

@@ -20,8 +20,8 @@ from stackproof.stack.engine_records import JobSpec, SecretUse, TaskFacts
 
 _SERVICE = "com.docker.swarm.service.id"  # a label of Docker's own
 _STEP = 0.1  # seconds between two looks
-_ENDS = 30.0  # seconds that the tasks of a removed service have to be gone in
-_SILENT = 5.0  # seconds that nodes may not answer with what is there already
+_ENDS = 60.0  # seconds that the tasks of a removed service have to be gone in
+_SILENT = 20.0  # seconds that nodes may not answer with what is there already
 _NO_LOG = b"Error grabbing logs: "
 _NANO = 1_000_000_000
 

@@ -27,7 +27,7 @@ from urllib3.connectionpool import HTTPConnectionPool
 from stackproof.stack import ssh_words
 from stackproof.stack.engine_words import Reason, UnreachableError
 
-_CONNECT = 8  # seconds for ssh to get there: less than the engine has for its first answer
+_CONNECT = 25  # seconds for ssh to get there: less than the engine has for its first answer
 _ALIVE = 10  # seconds of silence after which ssh asks whether the machine is still there, three times
 _ENDING = 2.0  # seconds
 _HEARD = 4000  # bytes of what ssh complained of
