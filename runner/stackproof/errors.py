@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from enum import IntEnum
 
@@ -10,7 +9,7 @@ from enum import IntEnum
 class ExitCode(IntEnum):
     """Exit codes of every `stackproof` command.
 
-    The first of USAGE, DOCKER and STACK_START that happened ends a run; otherwise TESTS comes before
+    The first of USAGE, DOCKER, STACK_START and DISK that happened ends a run; otherwise TESTS comes before
     RECORDINGS before NOT_PROVEN before NOTHING_RAN.
     """
 
@@ -23,6 +22,7 @@ class ExitCode(IntEnum):
     RECORDINGS = 6
     NOT_PROVEN = 7
     INTERNAL = 70
+    DISK = 74
     SIGINT = 130
     SIGTERM = 143
 
@@ -79,26 +79,16 @@ class RecordingError(StackproofError):
     exit_code = ExitCode.RECORDINGS
 
 
+class DiskError(StackproofError):
+    """A file cannot be kept: no room is left, the quota is used up, or it is read-only or closed to this user."""
+
+    exit_code = ExitCode.DISK
+
+
 class NotProvenError(StackproofError):
     """Evidence is missing or inconsistent."""
 
     exit_code = ExitCode.NOT_PROVEN
-
-
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOTDIR})
-_NO_RIGHT = frozenset({errno.EACCES, errno.EPERM})
-
-
-def refused_by_system(error: OSError) -> StackproofError | None:
-    """What a person is told when the machine refuses to keep a file; None for what is a fault of our own."""
-    if error.errno not in _NO_ROOM | _NO_RIGHT:
-        return None
-    what = "may not be read or written" if error.errno in _NO_RIGHT else "cannot be written"
-    return StackproofError(
-        f"{error.filename or 'a file of this run'} {what}: {error.strerror}",
-        hint="a run writes below .stackproof/ in the project, and a provider service below ~/.cache/stackproof: "
-        "make room there, or make it writable",
-    )
 
 
 def lacking_posix(error: ImportError) -> UsageError | None:

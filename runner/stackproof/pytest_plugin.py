@@ -202,14 +202,15 @@ def _in_this_process(config: pytest.Config) -> bool:
 
 def _or_end(make: Callable[[], T]) -> T:
     """What `make` gives; an expected error of it is said, and ends pytest with its code."""
-    from stackproof.errors import StackproofError, lacking_posix, refused_by_system
+    from stackproof import disk
+    from stackproof.errors import StackproofError, lacking_posix
 
     try:
         return make()
     except (StackproofError, OSError, ImportError) as error:
         told = error if isinstance(error, StackproofError) else None
         if isinstance(error, OSError):
-            told = refused_by_system(error)
+            told = disk.refusal(error, near=Path(os.environ.get("STACKPROOF_RUN_DIR") or "."))
         elif isinstance(error, ImportError):
             told = lacking_posix(error)
         if told is None:

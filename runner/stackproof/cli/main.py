@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from stackproof import console
+from stackproof import console, disk
 from stackproof.ci import guard
 from stackproof.cli import completing, examples, help_pages, version
 from stackproof.cli.cli_words import CommandGroup, RunCommand, given, json_option, run_parameters, usage_error
-from stackproof.errors import ExitCode, StackproofError, UsageError, lacking_posix, refused_by_system
+from stackproof.errors import ExitCode, StackproofError, UsageError, lacking_posix
 from stackproof.option_values import truthy
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _explain(error: Exception, *, project: Path, debug: bool) -> ExitCode:
             error = usage_error(error)
         case StackproofError():
             pass
-        case OSError() if not debug and (told := refused_by_system(error)):
+        case OSError() if not debug and (told := disk.refusal(error, near=project / ".stackproof")):
             error = told
         case ImportError() if lacks := lacking_posix(error):
             error = lacks

@@ -33,6 +33,7 @@ _CODES = {
     ExitCode.RECORDINGS: "recordings are missing, unused or damaged, with `--strict`; or something is wrong with them",
     ExitCode.NOT_PROVEN: "there is no evidence for something that is asked for; of a verdict: NOT PROVEN",
     ExitCode.INTERNAL: "a fault of Stackproof itself; the message names the file with its traceback",
+    ExitCode.DISK: "a file could not be kept: no room, a used-up quota, read-only, or closed to this user",
     ExitCode.SIGINT: "interrupted (Ctrl-C)",
     ExitCode.SIGTERM: "ended by SIGTERM",
 }

@@ -24,7 +24,8 @@ _MEANT = {
     ExitCode.STACK_START: "The stack did not start",
     ExitCode.RECORDINGS: "Only recordings are at fault",
     ExitCode.NOT_PROVEN: "Not proven",
-    ExitCode.INTERNAL: "Where the machine refuses, and errors of the library",
+    ExitCode.INTERNAL: "Errors of the library, and faults of Stackproof itself",
+    ExitCode.DISK: "A file cannot be kept",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,12 +30,19 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """As `write_text`, without ever holding the whole text."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """As `write_text`, without ever holding the whole text. An OSError names `path`, and leaves nothing behind."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-        file.writelines(pieces)
-    partial.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.writelines(pieces)
+        partial.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        if error.filename in (None, str(partial)):  # a full disk is told of at a write, without a name
+            error.filename = str(path)
+        raise
 
 
 def read(path: Path) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from stackproof.evidence import running
-from stackproof.plugin import session_setup
+from stackproof.plugin import no_room, session_setup
 
 MISSES = "provider calls without a recording"
 """The title of a report's section with what a test missed that failed by itself."""
@@ -26,6 +26,7 @@ class Journal:
     """Writes the lines in the process that sees every report (the only one, or xdist's controller)."""
 
     def __init__(self, path: Path) -> None:
+        self._folder = path.parent
         path.parent.mkdir(parents=True, exist_ok=True)
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._phases: dict[str, list[pytest.TestReport]] = {}
@@ -39,7 +40,8 @@ class Journal:
     def write(self, event: str, **facts: Any) -> None:
         """Append one event."""
         line = json.dumps({"event": event, **facts}, ensure_ascii=True)
-        os.write(self._handle, line.encode() + b"\n")
+        with no_room.ending(self._folder):
+            os.write(self._handle, line.encode() + b"\n")
 
     def collected(self, nodeids: Sequence[str]) -> None:
         """The tests that are going to run; said once."""
@@ -49,7 +51,8 @@ class Journal:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note that a test begins: should the process end inside of it, nothing else would tell which one it was."""
-        self._running.begins(nodeid, self._attempt.get(nodeid, 0) + 1)
+        with no_room.ending(self._folder):
+            self._running.begins(nodeid, self._attempt.get(nodeid, 0) + 1)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather the phases of a test; write it when its teardown is reported."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from stackproof.plugin import no_room
 from stackproof.plugin.budgeting import Spending
 from stackproof.plugin.journal import MISSES
 from stackproof.plugin.scopes import SHARED_JOURNAL, ScopeTracker, shared_scopes_used
@@ -128,8 +129,10 @@ class Keeper:
         if failed:
             self.kept.not_promoted += self._brain.store.drop(owner)
             return
-        replace = self._brain.settings.mode is Mode.RECORD
-        _add(self.kept, self._brain.store.promote(owner, replace=replace, prune=not self._left_unanswered(owner)))
+        settings = self._brain.settings
+        with no_room.ending(Path(settings.run_dir), keep=no_room.waiting(settings)):
+            replace = settings.mode is Mode.RECORD
+            _add(self.kept, self._brain.store.promote(owner, replace=replace, prune=not self._left_unanswered(owner)))
 
     def _left_unanswered(self, owner: Scope) -> bool:
         """Whether an answer of this scope was not worth keeping and was not asked for again with success.

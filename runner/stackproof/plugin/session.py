@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from stackproof import calls_told, secret_values
 from stackproof.errors import ExitCode, StackproofError
 from stackproof.evidence import jsonfile
 from stackproof.live import scrub
-from stackproof.plugin import at_edge, budgeting, debugging, faulting, hiding, keeping, opening, tally
+from stackproof.plugin import at_edge, budgeting, debugging, faulting, hiding, keeping, no_room, opening, tally
 from stackproof.plugin.coroutines import CoroutineScopes
 from stackproof.plugin.journal import Journal
 from stackproof.plugin.keeping import Keeper, Kept
@@ -28,8 +29,9 @@ from stackproof.shards import elsewhere as elsewhere_of_shards
 from stackproof.stack import start
 from stackproof.stack.handle import StackHandle
 
-# pytest's exit codes for a session that was interrupted or broke (2, 3): what its fixtures asked for is not complete.
-_CUT_SHORT = (int(pytest.ExitCode.INTERRUPTED), int(pytest.ExitCode.INTERNAL_ERROR))
+# Exit codes of a session that was interrupted or broke (pytest's 2, 3), or could keep no more: what its fixtures asked
+# for is not complete.
+_CUT_SHORT = (int(pytest.ExitCode.INTERRUPTED), int(pytest.ExitCode.INTERNAL_ERROR), int(ExitCode.DISK))
 
 OUTSIDE = "stackproof_outside"
 """Where a worker's input holds what `PluginSession.outside` gives."""
@@ -149,6 +151,13 @@ class PluginSession:
         if self._finished:
             return None
         self._finished = True
+        with self._while_there_is_room():
+            return self._finish(exitstatus)
+
+    def _while_there_is_room(self) -> contextlib.AbstractContextManager[None]:
+        return no_room.ending(self._opened.cell_dir, keep=no_room.waiting(self._brain.settings))
+
+    def _finish(self, exitstatus: int) -> int | None:
         kept = self._keeper.kept
         if self._brain.settings.mode.calls_out:
             # What wider fixtures left open: nobody will read it on.
@@ -209,7 +218,8 @@ class PluginSession:
         return self._opened.alone or self._opened.settings.stack_type == "library_client"
 
     def _keep_rest(self, *, interrupted: bool, unused: list[str]) -> None:
-        written, removed = keeping.promote_rest_of_stack(self._brain, interrupted=interrupted)
+        with self._while_there_is_room():
+            written, removed = keeping.promote_rest_of_stack(self._brain, interrupted=interrupted)
         if self._journal is not None and (written or removed):
             kept = replace(self._keeper.kept)
             kept.written += written

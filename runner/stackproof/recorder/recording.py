@@ -182,9 +182,11 @@ def _put(folder: str, path: str, recording: Recording) -> None:
         with open(temporary, "x", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
             file.write(dumps(sidefile.put_out(path, recording)))
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename in (None, temporary):
+            error.filename = path  # a full disk is told of at a write, without a name
         raise
 
 

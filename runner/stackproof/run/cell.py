@@ -18,25 +18,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stackproof import catalog, environment, plan, secret_values
+from stackproof import catalog, disk, environment, plan, secret_values
 from stackproof.catalog.records import StackMode
 from stackproof.catalog.runners import RunnerSpec
 from stackproof.edge import stack_edge
-from stackproof.errors import ExitCode, StackproofError, refused_by_system
+from stackproof.errors import DiskError, ExitCode, StackproofError
 from stackproof.evidence import jsonfile, testlog
 from stackproof.evidence.coverage import STACK, TESTS
 from stackproof.measure import begin, marks
 from stackproof.recorder.mode import Mode
-from stackproof.run import cell_file, contained, covered, handing, made_first, namespace, spending, suite, writable
+from stackproof.run import (
+    cell_file,
+    contained,
+    covered,
+    handing,
+    made_first,
+    namespace,
+    post_command,
+    spending,
+    suite,
+    writable,
+)
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ourselves, ports, service, start, tether, unknown_server
 from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.handle import OVER, StackHandle
-from stackproof.stack.process import Process
 from stackproof.stack.stack_died import StackDiedError
 
-_POST_TIMEOUT = 600.0
 OUTCOME = "outcome.json"
 
 
@@ -54,7 +63,7 @@ def main(arguments: list[str]) -> int:
             outcome["error"] = start.error_facts(error)
         except Exception as error:  # noqa: BLE001
             # Whatever it is, the orchestrator has to learn that it was not the tests.
-            told = refused_by_system(error) if isinstance(error, OSError) else None
+            told = disk.refusal(error, near=cell_dir) if isinstance(error, OSError) else None
             if told is None:
                 traceback.print_exc()
             outcome["error"] = start.error_facts(told or StackproofError(f"{type(error).__name__}: {error}"))
@@ -246,6 +255,8 @@ def _tests(work: _Work, started: _Started) -> None:
         work.outcome["error"] = unmeasured
     elif error := jsonfile.read(work.cell_dir / start.ERROR):
         work.outcome["error"] = error
+    elif ended.code != 0 and (full := _full(work)) is not None:
+        work.outcome["error"] = start.error_facts(full)
     elif ended.timed_out:
         log = testlog.read(work.cell_dir / "tests.jsonl")
         after = f"; the last test that ended was {log.last}" if log.last else "; no test had ended"
@@ -261,6 +272,17 @@ def _tests(work: _Work, started: _Started) -> None:
         work.outcome["error"] = broken
     elif options.post_command is not None and not options.collect_only:
         work.outcome["error"] = _post(work, options.post_command, variables)
+
+
+def _full(work: _Work) -> DiskError | None:
+    """Why tests may have failed that were fine: what they leave, or their recordings, cannot be kept any more."""
+    recordings = work.order.project / work.order.options.recording_dir
+    keep = disk.promote(work.order.run_id)
+    if not work.cell.inference_mode.records:
+        return disk.probed(work.cell_dir)
+    return disk.probed(work.cell_dir, keep=keep) or (
+        disk.probed(recordings, keep=keep) if recordings.is_dir() else None
+    )
 
 
 def _for_tests(work: _Work, variables: Mapping[str, str]) -> dict[str, str]:
@@ -333,30 +355,8 @@ def _foreign(work: _Work, started: _Started, runner: RunnerSpec) -> tuple[suite.
 
 
 def _post(work: _Work, command: str, variables: Mapping[str, str]) -> dict[str, Any] | None:
-    process = Process(
-        name="post-command",
-        command=["sh", "-c", command],
-        environment=variables,
-        cwd=work.order.project,
-        log=work.cell_dir / "post-command.log",
-    )
-    deadline = time.monotonic() + _POST_TIMEOUT
-    try:
-        process.start()
-        while process.poll() is None and time.monotonic() < deadline:
-            work.interrupts.check()
-            time.sleep(0.05)
-        if process.poll() == 0:
-            return None
-        how = process.ending() if process.poll() is not None else f"did not end within {_POST_TIMEOUT:g} s"
-        return {
-            "kind": "post-command",
-            "message": f"the post-command {how}: {command}",
-            "hint": "\n".join(process.tail()),
-            "exit_code": int(ExitCode.TESTS),
-        }
-    finally:
-        process.stop()
+    log, project = work.cell_dir / "post-command.log", work.order.project
+    return post_command.run(command, variables, project=project, log=log, check=work.interrupts.check)
 
 
 def _keep(work: _Work, started: _Started) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stackproof import secret_values
+from stackproof import disk, secret_values
 from stackproof.catalog.records import StackMode
 from stackproof.ci import guard, kind
 from stackproof.edge import stack_edge
@@ -269,6 +269,11 @@ class CellRun:
         if facts.outcome is None and self._interrupts.first is not None:
             # It came before the process of the cell was ready to take it down.
             facts = replace(facts, outcome={"signal": self._interrupts.first.name})
+        records = self._cell.inference_mode.records
+        keep = disk.promote(self._plan.run_id) if records else ""
+        if facts.outcome is None and (full := disk.probed(self._dir, keep=keep)) is not None:
+            # Nothing can be written of this cell, neither by it nor here: what it has left stays as it is.
+            raise full
         judgement = judge(facts)
         if judgement.exit_code is ExitCode.RECORDINGS and record_all.can(facts, self._cell):
             return replace(judgement, hint=f"record all of them: {record_all.command(self._cell, self._plan.options)}")

@@ -163,6 +163,7 @@ def worst(codes: Iterable[ExitCode]) -> ExitCode:
         ExitCode.SIGINT,
         ExitCode.SIGTERM,
         ExitCode.INTERNAL,
+        ExitCode.DISK,
         ExitCode.USAGE,
         ExitCode.DOCKER,
         ExitCode.STACK_START,

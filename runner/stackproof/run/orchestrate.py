@@ -34,7 +34,15 @@ __all__ = ["CellOutcome", "RunOutcome", "execute"]
 
 # These say that the next cell would not fare better.
 _ENDS_A_RUN = frozenset(
-    {ExitCode.USAGE, ExitCode.DOCKER, ExitCode.STACK_START, ExitCode.INTERNAL, ExitCode.SIGINT, ExitCode.SIGTERM}
+    {
+        ExitCode.USAGE,
+        ExitCode.DOCKER,
+        ExitCode.STACK_START,
+        ExitCode.INTERNAL,
+        ExitCode.DISK,
+        ExitCode.SIGINT,
+        ExitCode.SIGTERM,
+    }
 )
 
 

@@ -19,7 +19,7 @@ def make(run_dir: Path) -> None:
     run_dir.mkdir(parents=True, exist_ok=True)
     ignore = run_dir.parent.parent / ".gitignore"
     if not ignore.exists():
-        ignore.write_text("*\n")
+        jsonfile.write_text(ignore, "*\n")
     own = proctable.entry(os.getpid())
     jsonfile.write(
         run_dir / OWNER,

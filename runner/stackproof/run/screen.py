@@ -247,7 +247,7 @@ class Screen:
 
 
 # The tests were never the question: what went wrong says enough.
-_NO_TESTS = frozenset({ExitCode.USAGE, ExitCode.DOCKER, ExitCode.STACK_START, ExitCode.INTERNAL})
+_NO_TESTS = frozenset({ExitCode.USAGE, ExitCode.DOCKER, ExitCode.STACK_START, ExitCode.INTERNAL, ExitCode.DISK})
 _WORDS = {
     ExitCode.PASS: "PASS",
     ExitCode.NOTHING_RAN: "NOTHING RAN",

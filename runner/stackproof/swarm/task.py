@@ -84,7 +84,7 @@ def _run(order: Order, piece: int, way: Way, environ: Mapping[str, str]) -> Exit
         room = shutil.disk_usage(cell_dir).free
         if room < _LEAST_ROOM:
             raise BrokenError(_NO_ROOM)
-        if code is ExitCode.INTERNAL:
+        if code in (ExitCode.INTERNAL, ExitCode.DISK):
             outcome = jsonfile.table(jsonfile.read(cell_dir / "outcome.json") or {}, "error")
             raise BrokenError(str(outcome.get("message", "the process of the cell ended without saying how")))
         with delivery.packed(cell_dir) as archive:

@@ -21,6 +21,7 @@ from typing import IO, Any, cast
 import pytest
 from tests.unit.recordings.conftest import SUITES, Book, Said
 
+import stackproof
 from stackproof import catalog, console, options, plan, trace
 from stackproof.cli import main as cli
 from stackproof.errors import ExitCode, StackproofError
@@ -356,3 +357,8 @@ def full_disk(here: Here) -> int:
 
     here.monkeypatch.setattr("stackproof.run.rundir.new_run_id", full)
     return here.command("run")
+
+
+def half_installed(here: Here) -> int:
+    here.monkeypatch.setattr(stackproof, "__file__", str(here.root / "stackproof" / "__init__.py"))
+    return here.command("setups")

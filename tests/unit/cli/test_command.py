@@ -190,7 +190,7 @@ def test_a_disk_that_refuses_is_named_in_one_sentence(
         raise error
 
     monkeypatch.setattr(cli.Surroundings, "catalog", refused)
-    assert cli.main(["setups"], environ={}, project=project) == ExitCode.INTERNAL
+    assert cli.main(["setups"], environ={}, project=project) == ExitCode.DISK
     err = capsys.readouterr().err
     assert err.startswith(f"✗ {said}")
     assert "traceback" not in err

@@ -22,6 +22,7 @@ from tests.unit.cli.provoking import (
     engine_refuses,
     exhausted,
     full_disk,
+    half_installed,
     lacking_program,
     left_over,
     mismatch,
@@ -47,9 +48,14 @@ TREES = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.
 
 CASES: Mapping[str, Case] = {
     "StackproofError": Case(
-        by=full_disk,
+        by=half_installed,
         code=ExitCode.INTERNAL,
-        says=("cannot be written: No space left on device", "make room there"),
+        says=("the built-in setups are missing from this installation", "install stackproof again"),
+    ),
+    "DiskError": Case(
+        by=full_disk,
+        code=ExitCode.DISK,
+        says=("cannot be written: No space left on device, ", " free on /", "make room there"),
     ),
     "UsageError": Case(
         by=command("run", "--suite", "bsae"),

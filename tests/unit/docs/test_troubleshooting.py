@@ -21,7 +21,14 @@ _VALUE = re.compile(r"…|\b[A-Z][A-Z_]{2,}\b|\b\d+(?:[./]\d+)?\b|:")
 _LEAST = 2  # words; fewer are found anywhere
 _PUT_TOGETHER = 4  # words for each further text that a message may be made of
 # Said by Python, the system, pytest or click.
-_OTHERS = ("missing argument", "ReadError", "Connection reset by peer", "No space left on device", "Permission denied")
+_OTHERS = (
+    "missing argument",
+    "ReadError",
+    "Connection reset by peer",
+    "No space left on device",
+    "Permission denied",
+    "Read-only file system",
+)
 
 
 def section(page: str, heading: str) -> str:
