@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+LONGEST = 120.0  # seconds for what takes a few on an idle machine
 _SETUPS = """
 probe:
   description: A provider that a test has started
@@ -32,7 +33,7 @@ python_path: ["."]
 app: tiny_app:create_app
 command: ["{python}", "-m", "uvicorn", "--factory", "tiny_app:create_app", "--host", "{host}", "--port", "{port}",
           "--no-access-log"]
-readiness: {path: /v1/health, status: 200, timeout: 30}
+readiness: {path: /v1/health, status: 200, timeout: 120}
 """
 _SUITES = """
 root: tests/integration
@@ -56,7 +57,7 @@ def url():
 
 def client():
     return httpx2.AsyncClient(
-        timeout=10, trust_env=False, verify=False, headers={"authorization": os.environ["PROBE_API_KEY"]}
+        timeout=60, trust_env=False, verify=False, headers={"authorization": os.environ["PROBE_API_KEY"]}
     )
 
 
@@ -173,7 +174,7 @@ def probe() -> Iterator[Probe]:
                 number = len(told.asked)
             if told.hold is not None and body.get("say") == "hold":
                 told.held.set()
-                told.hold.wait(20)
+                told.hold.wait(LONGEST)
             if body.get("stream"):
                 self._stream(number)
             else:
@@ -210,7 +211,7 @@ def probe() -> Iterator[Probe]:
         if told.hold is not None:
             told.hold.set()
         server.shutdown()
-        thread.join(5)
+        thread.join(LONGEST)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -279,14 +280,11 @@ class Project:
 
     def pytest(self, mode: str, *arguments: str, stack: str = "library", **variables: str) -> Ended:
         """Run pytest in the project."""
+        return self._ended(self.command(*arguments), self.environment(mode, stack, **variables))
+
+    def _ended(self, command: list[str], environment: dict[str, str]) -> Ended:
         ended = subprocess.run(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environment(mode, stack, **variables),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+            command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=2 * LONGEST, check=False
         )
         return Ended(code=ended.returncode, out=ended.stdout + ended.stderr)
 
@@ -303,28 +301,22 @@ class Project:
             start_new_session=True,
         )
         try:
-            assert self.probe.held.wait(20)
+            assert self.probe.held.wait(LONGEST)
             os.killpg(running.pid, signal.SIGINT)
-            out, _ = running.communicate(timeout=20)
+            out, _ = running.communicate(timeout=LONGEST)
         finally:
             running.kill()
-            running.wait(5)
+            running.wait(LONGEST)
         return Ended(code=running.returncode, out=out)
 
     def run(self, mode: str, *options: str, stack: str, **variables: str) -> Ended:
         """Run the project's suite by the command."""
         command = [sys.executable, "-m", "stackproof", "run", "--suite", "base", "--setup", "probe"]
         unused = " ".join(f"-pno:{name}" for name in _PLUGINS)
-        ended = subprocess.run(
+        return self._ended(
             [*command, "--inference-mode", mode, "--stack-config", f"{stack}:tiny", "--seal", "never", *options],
-            cwd=self.root,
-            env=self.environment(mode, stack, PYTEST_ADDOPTS=unused, **variables),
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
+            self.environment(mode, stack, PYTEST_ADDOPTS=unused, **variables),
         )
-        return Ended(code=ended.returncode, out=ended.stdout + ended.stderr)
 
     @property
     def cell(self) -> Path:
@@ -383,7 +375,7 @@ def project(tmp_path: Path, probe: Probe) -> Project:
 def nothing_stays(tmp_path: Path) -> Iterator[None]:
     """No process that was started in the test's folder outlives it (but for a moment, while it exits)."""
     yield
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 60
     while (left := _running_in(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert left == []

@@ -98,8 +98,8 @@ over = threading.Event()
 LATE = []
 
 def late():
-    over.wait(20)
-    httpx2.post(os.environ["PROBE_URL"] + "/answers", json={"say": "late"}, trust_env=False, timeout=20)
+    over.wait(120)
+    httpx2.post(os.environ["PROBE_URL"] + "/answers", json={"say": "late"}, trust_env=False, timeout=60)
 
 def test_a(ask):
     ask("in time")
@@ -108,7 +108,7 @@ def test_a(ask):
 
 def test_b(ask):
     over.set()
-    LATE[0].join(20)
+    LATE[0].join(120)
     ask("own")
 """)
     recorded = project.pytest("record")
@@ -118,7 +118,7 @@ def test_b(ask):
     assert sorted(project.recordings()) == kept
     (run,) = (project.root / RUNS).iterdir()
     command = [sys.executable, "-m", "stackproof", "recordings", "promote", run.name]
-    done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=project.root, capture_output=True, text=True, timeout=240, check=False)
     assert "0 files written, 0 removed" in done.stdout, done.stderr
     assert sorted(project.recordings()) == kept
     replayed = project.pytest("replay")

@@ -52,6 +52,17 @@ async def new(request):
 def create_app():
     return Starlette(routes=[Route("/v1/health", health), Route("/v1/new/{kind}", new)])
 """
+# Who has accepted a connection accepts no other until another worker has one, too; and each request has its own.
+_MEETING = """
+    import pathlib, time
+
+    met = pathlib.Path(os.environ["TINY_MEETING"])
+    met.mkdir(exist_ok=True)
+    (met / str(os.getpid())).touch()
+    deadline = time.monotonic() + 5
+    while len(list(met.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+"""
 _TESTS = """
 import json
 import os
@@ -134,13 +145,14 @@ def test_several_workers_of_a_server_count_as_one(stack: Project) -> None:
     serial, _ = told(stack)
     path = stack.root / "stacks/tiny/stack.yaml"
     path.write_text(path.read_text().replace('"--no-access-log"', '"--no-access-log", "--workers", "3"'))
-    processes: set[int] = set()
-    for _ in range(10):  # the kernel may give all connections to one of them
-        assert stack.pytest("replay", NODES[0], stack="server").code == 0
-        given, processes = told(stack)
-        assert given == serial
-        if len(processes) > 1:
-            break
+    app = stack.root / "stacks/tiny/tiny_app.py"
+    head, line, rest = app.read_text().partition('    kind = request.path_params["kind"]\n')
+    close = rest.replace('"pid": os.getpid()})', '"pid": os.getpid()}, headers={"connection": "close"})')
+    app.write_text(head + _MEETING + line + close)
+    ended = stack.pytest("replay", NODES[0], stack="server", TINY_MEETING=str(stack.root / "met"))
+    assert ended.code == 0, ended.out
+    given, processes = told(stack)
+    assert given == serial
     assert len(processes) > 1
 
 

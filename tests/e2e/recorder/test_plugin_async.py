@@ -17,11 +17,11 @@ def body(say):
     return {"url": os.environ["PROBE_URL"] + "/answers", "json": {"say": say}}
 
 async def direct(say):
-    async with httpx2.AsyncClient(trust_env=False, timeout=20) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
         return (await client.post(**body(say))).json()["text"]
 
 def blocking(say):
-    return httpx2.post(**body(say), trust_env=False, timeout=20).json()["text"]
+    return httpx2.post(**body(say), trust_env=False, timeout=60).json()["text"]
 """
 _ASYNCIO = (
     _DIRECT
@@ -190,7 +190,7 @@ LASTING = ThreadPoolExecutor(1)
 
 
 def blocking(body):
-    return httpx2.post(url() + "/answers", json=body, timeout=10, trust_env=False).json()["text"]
+    return httpx2.post(url() + "/answers", json=body, timeout=60, trust_env=False).json()["text"]
 
 
 async def executors(request):

@@ -29,7 +29,7 @@ import os
 import httpx2
 
 def ask(say):
-    with httpx2.Client(trust_env=False, verify=False) as client:
+    with httpx2.Client(trust_env=False, verify=False, timeout=60) as client:
         return client.post(os.environ["PROBE_URL"] + "/answers", json={"say": say}).json()["text"]
 """
 
@@ -40,7 +40,7 @@ def without_the_key(project: Project, *arguments: str) -> str:
     del environment["PROBE_API_KEY"]
     command = project.command(*arguments)
     ended = subprocess.run(
-        command, cwd=project.root, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=project.root, env=environment, capture_output=True, text=True, timeout=240, check=False
     )
     return ended.stdout + ended.stderr
 

@@ -256,12 +256,12 @@ loop = asyncio.new_event_loop()
 threading.Thread(target=loop.run_forever, daemon=True).start()
 
 async def call(say):
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
         return (await client.post(os.environ["PROBE_URL"] + "/answers", json={"say": say})).json()["text"]
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_it(ask, n):
-    assert asyncio.run_coroutine_threadsafe(call("loop"), loop).result(5).endswith("loop")
+    assert asyncio.run_coroutine_threadsafe(call("loop"), loop).result(60).endswith("loop")
 """)
     assert project.pytest("record").code == 0
     assert _scopes(project) == {"test_it.py::test_it[1]": {"loop"}, "test_it.py::test_it[2]": {"loop"}}

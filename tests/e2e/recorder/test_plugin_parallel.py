@@ -113,7 +113,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 
 async def direct(say):
-    async with httpx2.AsyncClient(trust_env=False, timeout=20) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
         return (await client.post(os.environ["PROBE_URL"] + "/answers", json={"say": say})).json()["text"]
 
 @pytest.mark.parametrize("n", range(2))
@@ -129,7 +129,7 @@ class TestAtOnce:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(60)
         assert len(set(texts)) == 5, texts
 
     def test_tasks_of_the_test_itself(self, ask, n):
@@ -181,7 +181,7 @@ def test_it(ask, wide, n):
     def record(_: int) -> tuple[int, str]:
         command, environment = project.command(), project.environment("record", "library")
         ended = subprocess.run(
-            command, cwd=project.root, env=environment, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=project.root, env=environment, capture_output=True, text=True, timeout=240, check=False
         )
         return ended.returncode, ended.stdout + ended.stderr
 

@@ -92,14 +92,14 @@ over, threads = threading.Event(), []
 
 def test_it(ask, http_client):
     def afterwards():
-        over.wait(30)
+        over.wait(120)
         ask("late", to="swallow")
     threads.append(threading.Thread(target=afterwards))
     threads[0].start()
 
 def test_other():
     over.set()
-    threads[0].join(30)
+    threads[0].join(120)
 """)
     ended = project.pytest("replay")
     assert ended.code == 6
@@ -217,7 +217,7 @@ def test_unit():
     assert "STACKPROOF_CHILD" not in os.environ
     assert "STACKPROOF_RECORDER" not in os.environ
     assert os.environ["PROBE_API_KEY"] == "a-key-of-the-probe"
-    assert httpx2.post("{probe.url}/answers", json={{"say": "unit"}}, trust_env=False).status_code == 200
+    assert httpx2.post("{probe.url}/answers", json={{"say": "unit"}}, trust_env=False, timeout=60).status_code == 200
     os.environ["LEFT_BEHIND"] = "1"
 """)
     for arguments in (("tests/unit", "tests/integration"), ("tests/integration", "tests/unit"), ("-n", "2", "tests")):

@@ -30,7 +30,7 @@ def test_second(ask):
 
 def _promote(project: Project, run: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "stackproof", "recordings", "promote", run]
-    return subprocess.run(command, cwd=project.root, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=project.root, capture_output=True, text=True, timeout=240, check=False)
 
 
 def test_recordings_of_passed_tests_and_their_fixtures_are_put_in_place(project: Project) -> None:

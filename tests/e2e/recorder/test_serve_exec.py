@@ -31,7 +31,7 @@ def _exec(folder: Path, *command: str, settings: str | None = None) -> subproces
         env=environment,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
 
@@ -103,7 +103,7 @@ def test_the_pid_stays_and_nothing_of_the_orchestrator_is_on_the_path(tmp_path: 
         stdout=subprocess.PIPE,
         text=True,
     )
-    out, _ = started.communicate(timeout=30)
+    out, _ = started.communicate(timeout=120)
     pid, folder = out.split()
     assert int(pid) == started.pid
     assert sorted(path.name for path in Path(folder).iterdir() if path.name != "__pycache__") == [
@@ -136,7 +136,7 @@ def test_a_recorder_that_cannot_be_installed_ends_the_command(tmp_path: Path) ->
         env={**os.environ, VARIABLE: _settings(tmp_path), "PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert ended.returncode != 0
@@ -148,8 +148,8 @@ def test_what_it_started_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     parent = """
 import os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-m", "stackproof", "exec", "--", sys.executable, "-c",
-                          "import os, time; print(os.getpid(), flush=True); time.sleep(60)"])
-time.sleep(60)
+                          "import os, time; print(os.getpid(), flush=True); time.sleep(600)"])
+time.sleep(600)
 """
     started = subprocess.Popen(
         [sys.executable, "-c", parent],
@@ -160,8 +160,8 @@ time.sleep(60)
     assert started.stdout is not None
     pid = int(started.stdout.readline())
     started.send_signal(signal.SIGKILL)
-    started.wait(5)
-    deadline = time.monotonic() + 5
+    started.wait(60)
+    deadline = time.monotonic() + 60
     while _runs(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     gone = not _runs(pid)

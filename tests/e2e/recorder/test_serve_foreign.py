@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -29,24 +28,25 @@ from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import VARIABLE, Provider, Settings
 from stackproof.recorder.store import Store
+from stackproof.stack import ports
 
 if TYPE_CHECKING:
     from tests.e2e.recorder.conftest import Probe
 
 _APP = """
-import asyncio, json, os, sys, threading
+import asyncio, json, os, sys, threading, time
 import httpx2
 
 URL = os.environ["PROBE_URL"] + "/answers"
 
 
 def ask_sync(body):
-    with httpx2.Client(trust_env=False) as client:
+    with httpx2.Client(trust_env=False, timeout=60) as client:
         return client.post(URL, json=body).json()
 
 
 async def ask(body):
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
         answer = await client.post(URL, json=body)
         return answer.status_code, answer.json()
 
@@ -70,6 +70,14 @@ async def app(scope, receive, send):
                   "python": list(sys.version_info[:2]), "pid": os.getpid(),
                   "theirs": getattr(sitecustomize, "THEIRS", None),
                   "path": sys.path, "modules": sorted(name for name in sys.modules if name.startswith("stackproof"))}
+    elif path == "/meet":
+        # Who has accepted a connection accepts no other until another worker has one, too.
+        open(f"met-{os.getpid()}", "w").close()
+        deadline = time.monotonic() + 5
+        while sum(name.startswith("met-") for name in os.listdir()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        status, answer = await ask(body)
+        answer["pid"] = os.getpid()
     elif path == "/ask":
         status, answer = await ask(body)
         answer["pid"] = os.getpid()
@@ -87,7 +95,7 @@ async def app(scope, receive, send):
         after = ask(body)
     elif path == "/stream":
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
             async with client.stream("POST", URL, json={**body, "stream": True}) as response:
                 async for piece in response.aiter_raw():
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -98,7 +106,7 @@ async def app(scope, receive, send):
     if after is not None:
         await after
 """
-_LONGEST = 30.0
+_LONGEST = 120.0
 
 
 def _other_pythons() -> Iterator[Path]:
@@ -120,8 +128,8 @@ def foreign_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("foreign") / "venv"
     install = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "uvicorn", "httpx2"]
     try:
-        subprocess.run([base, "-m", "venv", folder], check=True, capture_output=True, timeout=60)
-        subprocess.run([folder / "bin/python", *install], check=True, capture_output=True, timeout=120)
+        subprocess.run([base, "-m", "venv", folder], check=True, capture_output=True, timeout=300)
+        subprocess.run([folder / "bin/python", *install], check=True, capture_output=True, timeout=300)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         pytest.skip(f"no environment with {base} and packages from an index: {error}")
     return folder / "bin/python"
@@ -149,7 +157,7 @@ class Served:
 
     def wait_until(self, reached: Callable[[], bool]) -> None:
         """Wait for something that the server does after its answer."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + _LONGEST
         while not reached() and time.monotonic() < deadline:
             time.sleep(0.02)
         assert reached(), self.log.read_text()
@@ -168,8 +176,7 @@ def _server(python: Path, folder: Path, probe: Probe, mode: Mode, *arguments: st
         providers=(Provider(name="probe", variable="PROBE_URL", prefixes=(probe.url,)),),
         command="stackproof run",
     )
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = ports.free_port()
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
     command = [python, "-m", "uvicorn", "foreign_app:app", "--port", str(port), "--no-access-log", *arguments]
     log = folder / "server.log"
@@ -189,7 +196,7 @@ def _server(python: Path, folder: Path, probe: Probe, mode: Mode, *arguments: st
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
             try:
-                if httpx2.get(f"{served.url}/health", trust_env=False).status_code == 200:
+                if httpx2.get(f"{served.url}/health", trust_env=False, timeout=_LONGEST).status_code == 200:
                     break
             except httpx2.HTTPError:
                 time.sleep(0.05)
@@ -197,10 +204,10 @@ def _server(python: Path, folder: Path, probe: Probe, mode: Mode, *arguments: st
     finally:
         process.terminate()
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(5)
+            process.wait(60)
 
 
 def _scope(name: str) -> Scope:
@@ -217,7 +224,7 @@ def test_the_guest_records_and_replays_in_a_foreign_environment(
     ways = ("ask", "thread", "executor", "task", "stream", "later")
     try:
         with _server(foreign_python, tmp_path, probe, Mode.RECORD) as served:
-            health = httpx2.get(f"{served.url}/health", trust_env=False).json()
+            health = httpx2.get(f"{served.url}/health", trust_env=False, timeout=_LONGEST).json()
             seen = served.post(
                 "/seen",
                 "x",
@@ -288,7 +295,9 @@ def test_several_workers_share_one_count(foreign_python: Path, tmp_path: Path, p
                 {"format": recording.FORMAT, "scope": owner.name, "request": form, "response": response},
             )
         with ThreadPoolExecutor(8) as pool:
-            answers = [answer.json() for answer in pool.map(lambda _: served.post("/ask", "same", owner), range(count))]
+            answers = [
+                answer.json() for answer in pool.map(lambda _: served.post("/meet", "same", owner), range(count))
+            ]
         pids = {answer["pid"] for answer in answers}
         marks = {int(path.stem) for path in (served.run_dir / "marks").iterdir()}
     assert sorted(answer["n"] for answer in answers) == list(range(1, count + 1)), "no answer is given out twice"

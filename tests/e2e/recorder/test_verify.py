@@ -120,7 +120,7 @@ def test_a_run_has_nothing_to_be_promoted(recorded: Project) -> None:
         env=recorded.environment("replay", "library"),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert promoted.returncode == 2
@@ -157,7 +157,7 @@ def test_a_stack_that_runs_already_is_refused_in_a_sentence(project: Project) ->
         env=project.environment("verify", "library"),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert ended.returncode == 2
