@@ -141,7 +141,7 @@ def owner(file: ogx_calls.File) -> Scope:
     return Scope(name=file.test_id, test_id=file.test_id)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_every_file_of_the_archive_is_imported(taken: Taken) -> None:
     assert taken.report.files == sum(KINDS.values()) == 2501
     assert taken.report.refused == ()
@@ -154,7 +154,7 @@ def test_every_file_of_the_archive_is_imported(taken: Taken) -> None:
     assert sum(1 for _ in taken.root.rglob("*.json")) == 2501 - 148
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_every_imported_file_has_the_name_of_its_own_request(taken: Taken) -> None:
     for path in taken.root.rglob("*.json"):
         content = recording.read(str(path))
@@ -164,7 +164,7 @@ def test_every_imported_file_has_the_name_of_its_own_request(taken: Taken) -> No
         assert "recorded_at" not in content["provenance"]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_every_call_gives_again_what_its_file_says_it_gave(taken: Taken, tmp_path: Path) -> None:
     files = [file for file in taken.files() if not file.is_model_list]
     urls: dict[str, dict[str, set[str]]] = {}
@@ -188,7 +188,7 @@ def test_every_call_gives_again_what_its_file_says_it_gave(taken: Taken, tmp_pat
     assert equal.total() == 2501 - 177
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_every_list_of_models_gives_again_what_its_file_says(taken: Taken, tmp_path: Path) -> None:
     """Each by itself: all lists of one server together are one answer, merged by the ids of the models."""
     equal = list[str]()
@@ -207,7 +207,7 @@ def test_every_list_of_models_gives_again_what_its_file_says(taken: Taken, tmp_p
     assert len(equal) == 177
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_all_lists_of_a_server_are_one_answer(taken: Taken, tmp_path: Path) -> None:
     files = [file for file in taken.files() if file.is_model_list and file.home[0] == "gpt"]
     wanted = {item["__data__"]["id"] for file in files for item in file.response["body"]}

@@ -35,7 +35,7 @@ description: A stack that is never asked
 modes: [library]
 python_path: ["."]
 app: tiny_app:create_app
-readiness: {path: /v1/health, status: 200, timeout: 30}
+readiness: {path: /v1/health, status: 200, timeout: 120}
 """
 _APP = """
 from starlette.applications import Starlette
@@ -166,7 +166,7 @@ def provider() -> Iterator[Provider]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        timeout = 30
+        timeout = 60
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -206,7 +206,7 @@ class Project:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(outer) and name != "CI"}
         return subprocess.run(
             [sys.executable, *arguments], cwd=self.root, env={**kept, "PYTHONDONTWRITEBYTECODE": "1", **more},
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
     def calls(self, how: str, place: str, *names: str) -> dict[str, Any]:

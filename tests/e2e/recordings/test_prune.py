@@ -56,7 +56,7 @@ import pytest
 
 
 def ask(say):
-    answer = httpx2.post(os.environ["PROBE_URL"] + "/answers", json={"say": say}, trust_env=False)
+    answer = httpx2.post(os.environ["PROBE_URL"] + "/answers", json={"say": say}, trust_env=False, timeout=60)
     answer.raise_for_status()
     return answer.json()["text"]
 
@@ -97,7 +97,7 @@ class Project:
             env={**kept, **_QUICK, "PROBE_URL": self.url, "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
 
@@ -274,7 +274,7 @@ def test_an_unfinished_run_keeps_everything(project: Project) -> None:
     project.tests(_STAYS, _GOES)
     project.record()
     project.run()
-    project.tests(_STAYS, "def test_waits():\n    import time\n    time.sleep(60)\n")
+    project.tests(_STAYS, "def test_waits():\n    import time\n    time.sleep(600)\n")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("STACKPROOF_", "PYTEST_"))}
     process = subprocess.Popen(
         [sys.executable, "-m", "stackproof", "run"], cwd=project.root, env=kept, stdout=subprocess.PIPE, text=True
@@ -288,13 +288,13 @@ def test_an_unfinished_run_keeps_everything(project: Project) -> None:
         assert "is in progress, so nothing is removed" in ended.stderr
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
     assert project.kept() == ["goes", "good morning", "stays"]
     assert project.prune() == [("deleted", "test_goes")]
 
 
 def _wait_for_owner(root: Path) -> bool:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if list(root.glob(".stackproof/runs/*/owner.json")):
             return True

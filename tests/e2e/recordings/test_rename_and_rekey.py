@@ -56,7 +56,7 @@ import pytest
 
 def ask(say, model="m-1"):
     body = {"model": model, "say": say}
-    answer = httpx2.post(os.environ["PROBE_URL"] + "/answers", json=body, trust_env=False)
+    answer = httpx2.post(os.environ["PROBE_URL"] + "/answers", json=body, trust_env=False, timeout=60)
     answer.raise_for_status()
     return answer.json()["text"]
 
@@ -100,7 +100,7 @@ class Project:
             env={**kept, "PROBE_URL": self.url, "PYTHONDONTWRITEBYTECODE": "1", **more},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
 

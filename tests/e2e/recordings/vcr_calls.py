@@ -26,14 +26,14 @@ def _call(function: Callable[[str], Any]) -> Callable[[str], Any]:
 def _openai(url: str) -> Any:
     import openai
 
-    return openai.OpenAI(base_url=url, api_key="sk-0123456789abcdefghijklmnop", max_retries=0, timeout=20)
+    return openai.OpenAI(base_url=url, api_key="sk-0123456789abcdefghijklmnop", max_retries=0, timeout=60)
 
 
 def _anthropic(url: str) -> Any:
     import anthropic
 
     base = url.removesuffix("/v1")
-    return anthropic.Anthropic(base_url=base, api_key="sk-0123456789abcdefghijklmnop", max_retries=0, timeout=20)
+    return anthropic.Anthropic(base_url=base, api_key="sk-0123456789abcdefghijklmnop", max_retries=0, timeout=60)
 
 
 @_call
@@ -98,33 +98,33 @@ def anthropic_stream(url: str) -> Any:
 @_call
 def requests_json(url: str) -> Any:
     requests = import_module("requests")
-    answer = requests.post(f"{url}/echo?b=2&a=1", json={"x": 1.0, "é": None}, timeout=20)
+    answer = requests.post(f"{url}/echo?b=2&a=1", json={"x": 1.0, "é": None}, timeout=60)
     return [answer.status_code, answer.json()]
 
 
 @_call
 def requests_form(url: str) -> Any:
     requests = import_module("requests")
-    return requests.post(f"{url}/echo", data={"a": "1 2", "api_key": "s"}, timeout=20).json()
+    return requests.post(f"{url}/echo", data={"a": "1 2", "api_key": "s"}, timeout=60).json()
 
 
 @_call
 def requests_gzip(url: str) -> Any:
     requests = import_module("requests")
-    return requests.get(f"{url}/gzip", timeout=20).json()
+    return requests.get(f"{url}/gzip", timeout=60).json()
 
 
 @_call
 def requests_redirect(url: str) -> Any:
     requests = import_module("requests")
-    answer = requests.get(f"{url}/moved", timeout=20)
+    answer = requests.get(f"{url}/moved", timeout=60)
     return [len(answer.history), answer.json()]
 
 
 @_call
 def requests_binary(url: str) -> Any:
     requests = import_module("requests")
-    return b64encode(requests.get(f"{url}/binary", timeout=20).content).decode()
+    return b64encode(requests.get(f"{url}/binary", timeout=60).content).decode()
 
 
 @_call
@@ -132,7 +132,7 @@ def httpx_elsewhere(url: str) -> Any:
     """A host that is no provider, as a test that fetches a picture has it."""
     import httpx
 
-    return httpx.get(url.replace("127.0.0.1", "127.0.0.2") + "/gzip").json()
+    return httpx.get(url.replace("127.0.0.1", "127.0.0.2") + "/gzip", timeout=60).json()
 
 
 def _recorded(serializer: str, url: str, cassette: str, names: list[str]) -> dict[str, Any]:
