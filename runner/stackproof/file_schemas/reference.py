@@ -24,7 +24,8 @@ mistake is one sentence with its line; what goes together and what does not is s
 {yours}
 
 An editor with a YAML language server completes and checks them with a schema of
-[docs/schemas](../../schemas/stack.json), copied into the project, say to `.schemas/`, and named in a file's first line:
+[docs/schemas](../../schemas/stack.json). `cp -r "$(stackproof docs --schemas)" .schemas` puts them into the project, and a
+file's first line names its own:
 
 ```yaml
 # yaml-language-server: $schema=../../.schemas/stack.json

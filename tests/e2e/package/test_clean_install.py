@@ -51,6 +51,9 @@ def test_what_is_built_in_is_there_and_its_other_ways_in_work(installed: Callabl
     assert {"gpt", "ollama", "company"} <= {item["name"] for item in setups}
     planned = foreign.run("run", "--stack-config", "server:reference", "--setup", "ollama", "--dry-run", program=module)
     assert "server:reference" in planned.stdout
+    page = Path(foreign.run("docs", "faults", "--path", program=module).stdout.strip())
+    assert page.is_relative_to(python.parents[1])
+    assert page.read_text(encoding="utf-8").startswith("# Faults on the wire\n")
     # pytest by itself, with the plugin in it once.
     alone = foreign.run(
         "--trace-config", "-q", program=(str(python), "-m", "pytest"), environ={"STACKPROOF_SETUP": "plain"}

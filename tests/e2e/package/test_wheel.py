@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 import tarfile
 import tomllib
@@ -16,6 +17,8 @@ from tests.e2e.package.conftest import ROOT, Built
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NAME = f"stackproof-{PROJECT['version']}"
 # Caches and run folders may lie in a tree that is worked in; what Git does not know of is no part of it.
+# Of docs/, what is of use in a terminal and an editor.
+READ = re.compile(r"\.(?:md|json)$")
 NEVER = ("__pycache__", "node_modules", ".stackproof", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis")
 
 
@@ -26,13 +29,15 @@ def tracked(folder: str) -> set[str]:
     return {name for name in said.splitlines() if (ROOT / name).is_file()}
 
 
-def test_the_wheel_has_the_package_and_the_built_in_stacks_and_nothing_else(built: Built) -> None:
+def test_the_wheel_has_the_package_the_built_in_stacks_the_pages_and_nothing_else(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
         about = {name.partition("/")[2] for name in wheel.namelist() if ".dist-info/" in name}
     package = {name.removeprefix("runner/") for name in tracked("runner/stackproof")}
     stacks = {f"stackproof/_stacks/{name.removeprefix('stacks/')}" for name in tracked("stacks")}
-    assert names == package | stacks
+    pages = {f"stackproof/_docs/{name.removeprefix('docs/')}" for name in tracked("docs") if READ.search(name)}
+    assert names == package | stacks | pages
+    assert "stackproof/_docs/pages.json" in names
     assert not [name for name in names if any(part in NEVER for part in Path(name).parts)]
     assert {"stackproof/py.typed", "stackproof/_stacks/setups.yaml"} <= names
     assert about == {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
