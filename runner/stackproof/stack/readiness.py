@@ -42,6 +42,7 @@ PROBE_HEADER = "X-Stackproof-Probe"
 _STEP = 0.05
 _REQUEST_TIMEOUT = 5.0
 _MARK_GRACE = 1.0
+_MARK_COMES = 15.0  # seconds, from a container whose files have to be brought here
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,7 +171,7 @@ def _recorder_loaded(process: Watched, url: str, marks: Path, check: Callable[[]
     pid: int | None = None
     if isinstance(process, Process) and not inodes:
         return
-    deadline = time.monotonic() + _MARK_GRACE
+    deadline = time.monotonic() + (_MARK_GRACE if isinstance(process, Process) else _MARK_COMES)
     while True:
         if not isinstance(process, Process) or inodes is None:
             # Process ids of a container mean nothing here: any mark is one of its processes.
