@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def measured(project: Path) -> stack_benchmarks.Measured:
     stack = catalog.load(project).stacks["shop"]
     assert stack.benchmark is not None
     folder = project / "scratch"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     return stack_benchmarks.measured(stack, stack.benchmark, project=project, folder=folder, environ=os.environ)
 
 
@@ -121,20 +122,32 @@ def test_what_goes_wrong_is_one_sentence(project: Path, program: str, said: str)
 
 
 def test_one_that_does_not_end_is_ended_with_its_children(project: Path) -> None:
-    bench(
-        project,
-        "import subprocess\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-        "open(sys.argv[1] + '.pid', 'w').write(str(child.pid))\n"
-        "time.sleep(60)",
-        more="  timeout: 2\n",
-    )
-    found = measured(project)
-    assert found.problem == "the benchmark of shop took more than 2 s"
-    pid = int((project / "scratch/shop.json.pid").read_text())
-    stat = Path(f"/proc/{pid}/stat")
+    begun = project / "scratch/shop.json.pid"
+    for timeout in (2, 20, 120):
+        bench(
+            project,
+            "import subprocess\n"
+            "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+            "open(sys.argv[1] + '.pid', 'w').write(str(child.pid))\n"
+            "time.sleep(600)",
+            more=f"  timeout: {timeout}\n",
+        )
+        found = measured(project)
+        assert found.problem == f"the benchmark of shop took more than {timeout} s"
+        if begun.exists() and begun.read_text():  # or the machine needs longer to begin
+            break
     if sys.platform == "linux":
-        assert not stat.exists() or stat.read_text().rpartition(") ")[2].startswith("Z")
+        deadline = time.monotonic() + 60
+        while _runs(int(begun.read_text())):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return not Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("Z")
+    except OSError:
+        return False
 
 
 def test_a_benchmark_that_is_missing_is_not_proven(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

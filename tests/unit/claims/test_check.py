@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -13,6 +14,7 @@ import pytest
 from tests.unit.claims.conftest import CLAIMS, TESTS, Small, alone
 
 from stackproof.checks import claims as check
+from stackproof.cli.main import main
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import claims as evidence
 from stackproof.evidence.claims import ClaimFacts
@@ -23,7 +25,7 @@ POLICY = """\
 version: 1
 cells:
   - {suite: base, setup: ollama, stack: "library:reference"}
-claims: {file: tests/claims.yaml, tests: [tests/test_claims.py], timeout: 60}
+claims: {file: tests/claims.yaml, tests: [tests/test_claims.py], timeout: 600}
 """
 SLOW = """
 @pytest.mark.claim("full")
@@ -79,17 +81,21 @@ def test_claims_that_hold_are_counted_and_others_named(ready: Small) -> None:
     [
         ("os._exit(3)", None, 3),
         ("os.kill(os.getpid(), 9)", "pytest was ended by SIGKILL", None),
-        ("time.sleep(60)", "the tests did not end within 8 s", 2),
+        ("time.sleep(600)", "the tests did not end within {} s", 2),
     ],
 )
 def test_what_was_observed_before_an_end_is_kept_and_the_rest_is_not_proven(
     ready: Small, ending: str, problem: str | None, exit_code: int | None
 ) -> None:
-    ready.write("ci/release.yaml", POLICY.replace("timeout: 60", "timeout: 8"))
     # The claim of the test that never ends is served by another one as well, which has ended: that is not enough.
     ready.write("tests/test_claims.py", TESTS + SLOW % ending)
-    facts = checked(ready)
-    assert (facts.problem, facts.exit_code) == (problem, exit_code)
+    facts, timeout = ClaimFacts(), 0
+    for timeout in (8, 60, 300):
+        ready.write("ci/release.yaml", POLICY.replace("timeout: 600", f"timeout: {timeout}"))
+        facts = checked(ready)
+        if len(facts.observed) == 6:  # or the machine needs longer for those that end
+            break
+    assert (facts.problem, facts.exit_code) == (problem and problem.format(timeout), exit_code)
     lines = told(ready, facts)
     assert "? claim full  not proven: tests/test_claims.py::test_slow has no outcome" in lines
     assert "? claim cut  not proven: tests/test_claims.py::test_after has no outcome" in lines
@@ -111,11 +117,11 @@ def test_a_claim_is_held_though_the_session_broke_after_its_last_test(ready: Sma
 def test_a_signal_ends_the_tests_and_leaves_no_process(ready: Small, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     ready.write(
-        "tests/test_claims.py", TESTS + SLOW % f"open({str(begun)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+        "tests/test_claims.py", TESTS + SLOW % f"open({str(begun)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     )
 
     def interrupt() -> None:
-        deadline = time.monotonic() + 50
+        deadline = time.monotonic() + 120
         while not (begun.is_file() and begun.read_text()) and time.monotonic() < deadline:
             time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGTERM)
@@ -147,6 +153,20 @@ def test_the_command_says_how_it_ended(ready: Small, capsys: pytest.CaptureFixtu
     shown = capsys.readouterr().out
     assert "? pytest ended with exit code 2" in shown
     assert "ERROR tests/test_claims.py" in shown
+
+
+def test_what_became_of_claims_comes_as_json(ready: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    ready.write("tests/claims.yaml", CLAIMS.replace("lost: 0", "lost: 1"))
+    code = main(["claims", "run", "full", "--json"], environ=alone(), project=ready.folder)
+    told = json.loads(capsys.readouterr().out)
+    assert code == told["exit_code"] == ExitCode.TESTS
+    (run,) = (ready.folder / ".stackproof/runs").iterdir()
+    assert (told["schema"], told["kind"], told["run"]) == (1, "claims-run", run.name)
+    assert (ready.folder / told["evidence"]).is_dir()
+    (full,) = told["claims"]
+    assert (full["name"], full["state"], full["counts"]) == ("full", "FAIL", True)
+    assert full["findings"][0]["text"].startswith("residue.lost: expected 1, observed 0")
+    assert (told["held"], told["ended"]) == (0, [])
 
 
 def test_a_name_that_is_no_claim_and_a_policy_without_claims_are_refused(ready: Small) -> None:

@@ -16,7 +16,7 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 TEXT, TOOLS = "smollm2:135m", "stackproof-scripted-tools"
 
 
-LIMIT = 10.0  # seconds for any one test
+LIMIT = 120.0  # seconds for any one test
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:

@@ -149,7 +149,7 @@ def test_threads_never_get_one_answer_twice(bench: Any) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert sorted(said) == sorted(b'{"n":%d}' % number for number in range(20))
 
 
@@ -352,6 +352,6 @@ def test_the_process_scope_is_the_fallback_of_library_mode(bench: Any) -> None:
     said: list[Any] = []
     thread = threading.Thread(target=lambda: said.append(brain.ask(bench.request(ASK))))
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert isinstance(said[0], Answer)
     assert bench.body(said[0]) == b'{"a":1}'

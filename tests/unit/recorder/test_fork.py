@@ -39,7 +39,7 @@ def brain(tmp_path: Path) -> Iterator[Brain]:
         yield made
 
 
-def _in_a_child(act: Callable[[], bool], seconds: float = 10.0) -> bool | None:
+def _in_a_child(act: Callable[[], bool], seconds: float = 60.0) -> bool | None:
     """What `act` says in a fork of this process; None when it does not come to an end."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and newer: a fork beside threads
@@ -73,15 +73,15 @@ def _held(lock: threading.Lock) -> Callable[[], None]:
     def hold() -> None:
         with lock:
             held.set()
-            let_go.wait(30)
+            let_go.wait(120)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(5)
+    assert held.wait(60)
 
     def end() -> None:
         let_go.set()
-        thread.join(5)
+        thread.join(60)
 
     return end
 

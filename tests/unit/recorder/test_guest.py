@@ -93,7 +93,7 @@ def _python(version: str) -> str:
     candidates = [shutil.which(f"python{version}")]
     candidates += sorted(map(str, (Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python")), reverse=True)
     for candidate in filter(None, candidates):
-        said = subprocess.run([candidate, "--version"], capture_output=True, text=True, timeout=30, check=False)
+        said = subprocess.run([candidate, "--version"], capture_output=True, text=True, timeout=120, check=False)
         if said.returncode == 0 and version in said.stdout:
             return str(candidate)
     pytest.skip(f"no Python {version} here")
@@ -108,7 +108,7 @@ def guest(tmp_path: Path) -> Path:
 
 def _run(version: str, script: str, *arguments: str) -> str:
     command = [_python(version), "-I", "-S", "-W", "error", "-c", script, *arguments]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (said.returncode, said.stderr) == (0, "")
     return said.stdout
 

@@ -142,7 +142,7 @@ def test_workers_of_one_server_never_make_one_id_twice(tmp_path: Path) -> None:
         process.start()
     (tmp_path / "go").touch()
     for process in started:
-        process.join(60)
+        process.join(300)
     numbers = [int(each[-12:]) for out in outs for each in out.read_text().split()]
     assert sorted(numbers) == list(range(1, 121))
 

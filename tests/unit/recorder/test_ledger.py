@@ -46,7 +46,7 @@ def test_processes_never_take_one_number_twice(tmp_path: Path) -> None:
         process.start()
     (tmp_path / "go").touch()
     for process in started:
-        process.join(60)
+        process.join(300)
     assert [process.exitcode for process in started] == [0] * 4
     told = [(tmp_path / f"out{number}").read_text().split(";") for number in range(4)]
     numbers = [int(number) for numbers, _ in told for number in numbers.split(",")]
@@ -69,7 +69,7 @@ def test_threads_never_take_one_number_twice(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
     ledger.close()
     assert sorted(numbers) == list(range(1, 801))
 
@@ -122,7 +122,7 @@ def test_a_forked_child_goes_on_counting(tmp_path: Path) -> None:
     assert claims.take("k") == 1
     child = FORK.Process(target=_claim_in_child, args=(claims, str(tmp_path / "out")))
     child.start()
-    child.join(30)
+    child.join(120)
     assert (tmp_path / "out").read_text() == "2"
     assert claims.take("k") == 3
     claims.close()
@@ -188,9 +188,9 @@ def test_waiting_ends_with_the_call_or_with_the_time(tmp_path: Path) -> None:
     started = time.monotonic()
     assert ledger.wait_for_calls(OWNER, 0.05) == 1
     threading.Timer(0.05, ledger.done, (token,)).start()
-    assert ledger.wait_for_calls(OWNER, 20) == 0
-    assert time.monotonic() - started < 10
-    assert ledger.wait_for_calls(SHARED, 20) == 0
+    assert ledger.wait_for_calls(OWNER, 120) == 0
+    assert time.monotonic() - started < 60
+    assert ledger.wait_for_calls(SHARED, 120) == 0
 
 
 def test_a_number_that_was_given_up_is_another_s(tmp_path: Path) -> None:

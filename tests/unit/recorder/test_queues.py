@@ -85,7 +85,7 @@ def test_threads_take_jobs_in_their_scopes(brain: Any) -> None:
     for item, owner in (("a", A), ("b", B), ("nobody's", None)):
         _put(jobs, item, owner)
     jobs.put(None)
-    worker.join(5)
+    worker.join(60)
     assert seen == {"a": A, "b": B, "nobody's": None}
 
 
@@ -112,7 +112,7 @@ def test_equal_items_are_told_apart_by_their_order(brain: Any, kind: type[Any]) 
 
     worker = threading.Thread(target=work)
     worker.start()
-    worker.join(5)
+    worker.join(60)
     assert seen == [A, B]
     assert jobs.empty()
 

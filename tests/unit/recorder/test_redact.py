@@ -172,10 +172,10 @@ def test_the_place_is_named_and_never_the_secret() -> None:
 
 def test_a_megabyte_is_searched_in_no_time() -> None:
     body = base64.b64encode(bytes(range(256)) * 4096).decode()
-    started = time.monotonic()
+    started = time.process_time()
     assert not _seen(body)
     assert not _seen("-" * 1_000_000)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,10 @@ def test_text_made_against_a_pattern_takes_as_many_times_longer_as_it_is_longer(
         return best
 
     size = 8_000
-    while (short := seconds(size)) < 0.002:  # what is too quick to be measured
+    while seconds(size) < 0.002:  # what is too quick to be measured
         size *= 4
-    assert seconds(4 * size) < 9 * short  # 16 times as long would be by the square
+    # By the square it would be 16 times as long, each time; a machine with other things to do is not always slow.
+    assert any(seconds(4 * size) < 9 * seconds(size) for _ in range(5))
 
 
 def test_what_a_pattern_passes_over_hides_no_key_behind_it() -> None:

@@ -50,7 +50,7 @@ def _standing_still(step: int, act: Callable[[], object]) -> Iterator[list[int]]
             undo.enter_context(mock.patch.object(os, name, guarded(getattr(os, name))))
         yield steps
         for thread in threads:
-            thread.join(10)
+            thread.join(60)
             assert not thread.is_alive()
 
 

@@ -111,19 +111,19 @@ def test_aliases_that_unfold_without_end_are_refused_at_once() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     tower = "\n".join([*lines, "interactions: [*a11]", "version: 1", ""])
-    started = time.monotonic()
+    started = time.process_time()
     tracemalloc.start()
     assert refused(tower) == "its YAML aliases unfold to more than 256 MiB"
     assert tracemalloc.get_traced_memory()[1] < 16 * 1024 * 1024
     tracemalloc.stop()
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_merge_keys_that_copy_without_end_are_refused() -> None:
     lines = ["a0: &a0 {x: 1}", *(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 12))]
-    started = time.monotonic()
+    started = time.process_time()
     assert "a merge key (`<<`) is not read in line 2" in refused("\n".join([*lines, "interactions: []", ""]))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_aliases_in_a_circle_are_refused() -> None:
@@ -145,9 +145,9 @@ def test_a_large_cassette_is_read_in_reasonable_time_and_space() -> None:
         },
         Dumper=getattr(yaml, "CDumper", yaml.Dumper),
     ).encode()
-    started = time.monotonic()
+    started = time.process_time()
     assert len(vcr_file.interactions(raw)) == 2000
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize(

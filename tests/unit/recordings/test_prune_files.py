@@ -98,7 +98,7 @@ def test_a_run_that_was_killed_stops_nobody(tmp_path: Path) -> None:
 def test_a_pytest_that_was_called_alone_is_seen_while_it_runs(tmp_path: Path) -> None:
     cell = tmp_path / ".stackproof/runs/abcdef/cells/base-ollama-library-reference"
     cell.mkdir(parents=True)
-    sleeping = [sys.executable, "-c", "import time; time.sleep(60)", "pytest"]
+    sleeping = [sys.executable, "-c", "import time; time.sleep(600)", "pytest"]
     with subprocess.Popen(sleeping, stdout=subprocess.DEVNULL) as process:
         try:
             (cell / "cell.json").write_text(json.dumps({"orchestrator": process.pid}))
@@ -114,7 +114,7 @@ def test_a_pytest_that_was_called_alone_is_seen_while_it_runs(tmp_path: Path) ->
 
 
 def _wait_until_it_has_its_command(pid: int) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while b"pytest" not in Path(f"/proc/{pid}/cmdline").read_bytes():
         assert time.monotonic() < deadline
         time.sleep(0.01)

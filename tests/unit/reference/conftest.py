@@ -37,7 +37,7 @@ def gateway() -> Iterator[Gateway]:
             transport = provider if isinstance(provider, httpx2.AsyncBaseTransport) else httpx2.MockTransport(provider)
             app = create_app(environ, http_client=lambda: httpx2.AsyncClient(transport=transport))
             running = stack.enter_context(InProcessApp(app, close_grace=1.0))
-            client = httpx2.Client(transport=running.transport(), base_url="http://stack.invalid", timeout=10)
+            client = httpx2.Client(transport=running.transport(), base_url="http://stack.invalid", timeout=60)
             return stack.enter_context(client)
 
         yield start
@@ -69,7 +69,7 @@ def postgres() -> Iterator[Path]:
             command = [str(bin_folder / program), "-D", str(folder / "data"), *arguments]
             with (folder / "output").open("a") as output:
                 done = subprocess.run(
-                    command, user=user, cwd=folder, stdout=output, stderr=output, timeout=60, check=False
+                    command, user=user, cwd=folder, stdout=output, stderr=output, timeout=300, check=False
                 )
             assert done.returncode == 0, (folder / "output").read_text()
 

@@ -74,13 +74,13 @@ def test_leaving_a_stream_closes_the_providers(client: httpx2.Client, provider: 
         provider.permits.release()
         assert next(chunks) == "data: 0\n\n"
         assert not provider.left.is_set()
-    assert provider.left.wait(2)
+    assert provider.left.wait(60)
 
 
 def test_leaving_before_the_first_event_closes_it_too(client: httpx2.Client, provider: Provider) -> None:
     with client.stream("POST", "/v1/chat/completions", json=BODY):
-        assert provider.asked.wait(2)
-    assert provider.left.wait(2)
+        assert provider.asked.wait(60)
+    assert provider.left.wait(60)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -88,7 +88,10 @@ def test_leaving_before_the_answer_closes_the_providers_connection(
     client: httpx2.Client, provider: Provider, streamed: bool
 ) -> None:
     body = {**BODY, "model": "ollama/silent", "stream": streamed}
-    with pytest.raises(httpx2.ReadTimeout):
-        client.post("/v1/chat/completions", json=body, timeout=0.3)
+    for patience in (0.3, 3.0, 30.0):
+        with pytest.raises(httpx2.ReadTimeout):
+            client.post("/v1/chat/completions", json=body, timeout=patience)
+        if provider.asked.is_set():  # or the machine was too slow for this one
+            break
     assert provider.asked.is_set()
-    assert provider.left.wait(2)
+    assert provider.left.wait(60)

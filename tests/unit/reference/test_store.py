@@ -134,7 +134,7 @@ def test_several_processes_write_to_one_store_that_none_of_them_has_made(shared:
     for process in started:
         process.start()
     for process in started:
-        process.join(60)
+        process.join(300)
     assert [process.exitcode for process in started] == [0] * 3
     assert len(within(shared, lambda store: store.every(Table.FILE))) == 60
     assert len(within(shared, lambda store: store.chunks("vs"))) == 60

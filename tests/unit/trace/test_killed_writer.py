@@ -125,7 +125,7 @@ def test_sigkill_at_any_moment_loses_no_line_that_was_confirmed(path: Path, tmp_
                 process.stdout.readline()
             process.send_signal(signal.SIGKILL)
             confirmed += 3 + number * 5 + len(process.stdout.readlines())
-            assert process.wait(timeout=30) == -signal.SIGKILL
+            assert process.wait(timeout=120) == -signal.SIGKILL
         contents = read(path)
         found = [line.exchange for line in contents.lines if line.exchange is not None]
         assert confirmed <= len(found) <= confirmed + 1 + number

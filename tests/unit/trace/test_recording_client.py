@@ -159,8 +159,10 @@ def test_a_task_that_is_cancelled_while_it_waits_for_the_model_is_a_partial_trac
     class Silent(Scripted):
         async def stream(self, request: Any, cancel: Any) -> Any:
             yield ANSWER[0]
-            await asyncio.sleep(60)
+            waits.set()
+            await asyncio.sleep(600)
 
+    waits = asyncio.Event()
     client = RecordingModelClient(Silent(), path, partial=True)
 
     async def listen() -> None:
@@ -169,7 +171,7 @@ def test_a_task_that_is_cancelled_while_it_waits_for_the_model_is_a_partial_trac
 
     async def run() -> None:
         task = asyncio.create_task(listen())
-        await asyncio.sleep(0.05)
+        await asyncio.wait_for(waits.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -66,7 +66,7 @@ def test_two_processes_append_whole_lines_each_in_its_order_under_one_header(pat
             sizes.append(len(contents.lines))
         time.sleep(0.01)
     for writer in writers:
-        _, told = writer.communicate(timeout=60)
+        _, told = writer.communicate(timeout=300)
         assert writer.returncode == 0, told
     exchanges = [line.exchange for line in read(path).lines]
     assert sizes == sorted(sizes)
@@ -128,7 +128,7 @@ def test_a_writer_that_waited_while_the_file_was_replaced_writes_into_the_new_on
             other = path.with_name("other")
             other.write_bytes(path.read_bytes())
             other.replace(path)
-        assert writer.wait(timeout=30) == 0
+        assert writer.wait(timeout=120) == 0
     assert len(read(path).lines) == 2
 
 

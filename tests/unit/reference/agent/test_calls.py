@@ -52,7 +52,7 @@ def result(
         context = ToolContext(turn_id="t", call_id="c", cancel=cancel)
         return await result_of(call, registry.plan(), approval or AllowAll(), context)
 
-    return asyncio.run(asyncio.wait_for(work(), 5))
+    return asyncio.run(asyncio.wait_for(work(), 120))
 
 
 def test_a_tool_that_does_its_work() -> None:

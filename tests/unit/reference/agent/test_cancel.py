@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(asyncio.wait_for(work, 5))
+    return asyncio.run(asyncio.wait_for(work, 120))
 
 
 def test_the_first_reason_stays() -> None:

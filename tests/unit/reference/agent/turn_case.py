@@ -49,7 +49,7 @@ CALLS: Step = (call(), DONE)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(asyncio.wait_for(work, 10))
+    return asyncio.run(asyncio.wait_for(work, 120))
 
 
 class Model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -72,7 +73,7 @@ def provider() -> Iterator[Provider]:
     yield told
     server.shutdown()
     server.server_close()
-    thread.join(5)
+    thread.join(60)
 
 
 @pytest.fixture
@@ -83,8 +84,10 @@ def client(provider: Provider) -> Iterator[httpx2.Client]:
 
 @pytest.fixture
 def client_of_nobody() -> Iterator[httpx2.Client]:
-    """A client of a gateway whose providers listen nowhere: port 9 is that of the discard service."""
-    yield from _clients("http://127.0.0.1:9")
+    """A client of a gateway whose providers do not listen, though they have a port."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        yield from _clients(f"http://127.0.0.1:{silent.getsockname()[1]}")
 
 
 def _clients(url: str) -> Iterator[httpx2.Client]:
@@ -100,5 +103,5 @@ def _clients(url: str) -> Iterator[httpx2.Client]:
     with ExitStack() as stack:
         running = stack.enter_context(InProcessApp(create_app(environ), close_grace=1.0))
         yield stack.enter_context(
-            httpx2.Client(transport=running.transport(), base_url="http://stack.invalid", timeout=20)
+            httpx2.Client(transport=running.transport(), base_url="http://stack.invalid", timeout=60)
         )

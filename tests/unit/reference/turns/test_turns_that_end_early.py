@@ -28,7 +28,7 @@ from tests.unit.reference.turns.conftest import (
 
 def rollout(folder: Path) -> list[dict[str, Any]]:
     """The one rollout of the folder, as soon as its turn has ended."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for path in folder.glob("*.jsonl"):
             records = [json.loads(line) for line in path.read_text().splitlines()]
@@ -131,7 +131,7 @@ def test_a_caller_who_leaves_a_stream_cancels_the_turn(
         lines = response.iter_lines()
         assert any("output_text.delta" in line for line in lines)
         assert not provider.left.is_set()
-    assert provider.left.wait(5)
+    assert provider.left.wait(60)
     records = rollout(tmp_path)
     assert [record.get("event") for record in records[1:]] == ["turn_started", None, "turn_aborted"]
     assert records[-1]["reason"] == "The caller left."
@@ -145,9 +145,12 @@ def test_a_caller_who_leaves_before_the_answer_cancels_the_turn(
     provider.stall = True
     client = start(REFERENCE_ROLLOUTS=str(tmp_path))
     body = {"model": "ollama/m", "input": "Hi.", "tools": [FUNCTION]}
-    with pytest.raises(httpx2.ReadTimeout):
-        client.post("/v1/responses", json=body, timeout=0.5)
-    assert provider.left.wait(5)
+    for patience in (0.5, 5.0, 30.0):
+        with pytest.raises(httpx2.ReadTimeout):
+            client.post("/v1/responses", json=body, timeout=patience)
+        if provider.asked:  # or the machine was too slow for this one
+            break
+    assert provider.left.wait(60)
     assert rollout(tmp_path)[-1]["event"] == "turn_aborted"
 
 
@@ -165,14 +168,22 @@ def test_a_caller_who_leaves_ends_the_program_that_runs_for_him(
     body = {"model": "ollama/m", "input": "Hi.", "tools": [slow], "stream": True}
     with client.stream("POST", "/v1/responses", json=body) as response:
         assert any("mcp_call_arguments.done" in line for line in response.iter_lines())
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while not (alive.exists() and alive.read_text().strip()) and time.monotonic() < deadline:
             time.sleep(0.02)
     records = rollout(tmp_path / "rollouts")
     assert records[-1]["event"] == "turn_aborted"
     assert records[-2]["item"] == {"type": "function_call_output", "call_id": "call_1", "output": "aborted"}
-    assert not Path(f"/proc/{alive.read_text().strip()}").exists()
+    assert not _runs(alive.read_text().strip())
     assert len(provider.asked) == 1
+
+
+def _runs(pid: str) -> bool:
+    """Whether this process does; one that its parent has not waited for yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def test_a_turn_is_written_down(start: Callable[..., httpx2.Client], provider: Provider, tmp_path: Path) -> None:
@@ -200,7 +211,7 @@ def test_a_turn_that_cannot_be_written_down_is_refused(
 def test_programs_are_given_no_key(start: Callable[..., httpx2.Client], provider: Provider, tmp_path: Path) -> None:
     tools = tmp_path / "tools.json"
     tool = {"description": "", "parameters": {}, "run": {"command": ["env"], "seconds": 10}}
-    tools.write_text(json.dumps({"s": {"show": {**tool, "run": {"command": ["sh", "-c", "env"], "seconds": 10}}}}))
+    tools.write_text(json.dumps({"s": {"show": {**tool, "run": {"command": ["sh", "-c", "env"], "seconds": 60}}}}))
     provider.steps = [[call("show")], [message()]]
     client = start(REFERENCE_HOSTED_TOOLS=str(tools), OPENAI_API_KEY="a-secret-of-the-stack")
     output = ask(client, {**WEATHER, "server_label": "s"})["output"][0]["output"]
