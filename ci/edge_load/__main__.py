@@ -162,7 +162,7 @@ def _bare(folder: Path, events: int) -> Iterator[tuple[str, int]]:
             process=server,
             url=origin,
             readiness=ReadinessSpec(),
-            timeout=30,
+            timeout=120,
             run_id="",
             marks=None,
             check=lambda: None,

@@ -105,7 +105,7 @@ class Edge:
     def keep(self, owner: Scope = TEST) -> None:
         """What the plugin does when a test has passed."""
         brain = Brain(self.settings, {})
-        assert brain.ledger.wait_for_calls(owner, 5.0) == 0, "a call never settled"
+        assert brain.ledger.wait_for_calls(owner, 60.0) == 0, "a call never settled"
         brain.store.promote(owner, replace=self.settings.mode is Mode.RECORD)
         brain.ledger.close()
 

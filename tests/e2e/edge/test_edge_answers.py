@@ -174,7 +174,7 @@ def test_a_file_that_would_hold_a_secret_is_not_written(edges: EdgeBench, bench:
 
 def test_whose_a_call_is(edges: EdgeBench, bench: Any, provider: Any) -> None:
     other = replace(TEST, name="tests/integration/probe/test_it.py::test_other")
-    with edges.record() as edge, httpx.Client(trust_env=False) as http:
+    with edges.record() as edge, httpx.Client(trust_env=False, timeout=60) as http:
 
         def ask(path: str, headers: dict[str, str]) -> str:
             http.get(f"{edge.url}{path}", headers=headers)
@@ -202,7 +202,7 @@ def test_whose_a_call_is(edges: EdgeBench, bench: Any, provider: Any) -> None:
 
 def test_what_others_have_in_the_id_header_is_handed_on(edges: EdgeBench, provider: Any) -> None:
     value = json.dumps({"__test_id": TEST.name, "their_key": "k"})
-    with edges.record() as edge, httpx.Client(trust_env=False) as http:
+    with edges.record() as edge, httpx.Client(trust_env=False, timeout=60) as http:
         http.get(f"{edge.url}/x", headers={"X-Provider-Data": value})
     assert json.loads(provider.asked[0].headers["x-provider-data"]) == {"their_key": "k"}
 
@@ -210,7 +210,7 @@ def test_what_others_have_in_the_id_header_is_handed_on(edges: EdgeBench, provid
 def test_workers_beside_one_another_announce_nothing_that_could_be_believed(edges: EdgeBench) -> None:
     from stackproof.edge.announced import announcer
 
-    with edges.replay() as edge, httpx.Client(trust_env=False) as http:
+    with edges.replay() as edge, httpx.Client(trust_env=False, timeout=60) as http:
         announcer(edge.settings.run_dir, "gw1")(TEST)
         answer = http.get(f"{edge.url}/x")
         assert answer.status_code == 424

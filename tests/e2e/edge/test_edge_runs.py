@@ -161,12 +161,13 @@ def test_what_went_wrong_at_the_edge_is_told_at_the_end(project: Any, answering:
 def test_an_edge_that_dies_fails_the_run(project: Any, answering: Any) -> None:
     stack = toy.write(project.root, answering.url)
     project.tests(
-        "import os, signal, pathlib\n"
+        "import contextlib, os, signal, pathlib\n"
         "def test_it(stack):\n"
-        "    for folder in pathlib.Path('/proc').iterdir():\n"
-        "        if folder.name.isdigit() and b'stackproof.edge.serve' in (folder / 'cmdline').read_bytes()"
+        "    for folder in pathlib.Path('/proc').glob('[0-9]*'):\n"
+        "        with contextlib.suppress(OSError):  # others end meanwhile\n"
+        "            if b'stackproof.edge.serve' in (folder / 'cmdline').read_bytes()"
         " and os.environ['STACKPROOF_RUN_DIR'].encode() in (folder / 'environ').read_bytes():\n"
-        "            os.kill(int(folder.name), signal.SIGKILL)\n"
+        "                os.kill(int(folder.name), signal.SIGKILL)\n"
     )
     done = project.run("--stack-config", stack, *RECORD)
     assert done.code not in (0, 70), done.output
@@ -175,7 +176,7 @@ def test_an_edge_that_dies_fails_the_run(project: Any, answering: Any) -> None:
 
 def test_an_interrupted_run_leaves_no_edge(project: Any, answering: Any) -> None:
     stack = toy.write(project.root, answering.url)
-    project.tests("import time\ndef test_it(stack):\n    time.sleep(60)\n")
+    project.tests("import time\ndef test_it(stack):\n    time.sleep(600)\n")
     process = project.start("--stack-config", stack)
     project.wait_for("the edge", lambda: any("edge.serve" in command for command in project.left_behind()))
     time.sleep(1)
@@ -217,7 +218,7 @@ def test_an_edge_by_hand_records_keeps_and_replays(project: Any, answering: Any,
     headers = {"X-Provider-Data": json.dumps({"__test_id": "tests/integration/base/test_it.py::test_hand"})}
     variables, said, end = by_hand("--setup", "local", *RECORD)
     assert "records (record) into recordings/local; Ctrl-C ends it" in said
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         assert http.post(variables["PROBE_URL"] + "/x", json={"a": 1}, headers=headers).json() == {"a": 1}
         assert http.post(variables["PROBE_URL"] + "/y", json={"b": 1}).json() == {"b": 1}
     output = end()
@@ -225,7 +226,7 @@ def test_an_edge_by_hand_records_keeps_and_replays(project: Any, answering: Any,
     assert "recordings: 2 files written" in output
     answering.stop()
     variables, said, end = by_hand("--setup", "local")
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         assert http.post(variables["PROBE_URL"] + "/x", json={"a": 1}, headers=headers).json() == {"a": 1}
         assert http.post(variables["PROBE_URL"] + "/y", json={"b": 1}).json() == {"b": 1}
         address = said.split("edge ready at ")[1].split(",")[0]
@@ -260,7 +261,7 @@ def test_an_edge_by_hand_observes_within_its_budget(project: Any, answering: Any
     verify = ("--setup", "local", "--inference-mode", "verify", "--max-requests", "2")
     variables, said, end = by_hand(*verify)
     assert "hands calls on and keeps what comes back in this run, recordings/local as it is" in said
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         codes = [http.post(variables["PROBE_URL"] + "/x", json={"a": number}).status_code for number in range(3)]
     assert codes == [200, 200, 424]
     output = end()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import json
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from stackproof.recorder.scope import Scope
 # -- SDKs
 
 
+LONGEST = 60.0
 # Each row calls twice, plain and streamed; between them they send through every HTTP library that the recorder knows.
 ROWS = (
     "openai_sync", "openai_async", "openai_aiohttp", "openai_legacy_httpx",
@@ -96,7 +98,7 @@ def test_the_edge_and_a_process_write_the_same_file(edges: EdgeBench, bench: Any
     (path,) = bench.files()
     before, stat = path.read_text(), path.stat()
     with bench.record():
-        httpx.post(f"{provider.url}/chat?x=1", json=CHAT, timeout=5)
+        httpx.post(f"{provider.url}/chat?x=1", json=CHAT, timeout=60)
     (again,) = bench.files()
     assert again == path
     assert (again.read_text(), again.stat().st_mtime_ns) == (before, stat.st_mtime_ns), "an equal answer is left alone"
@@ -106,26 +108,28 @@ def test_the_edge_and_a_process_write_the_same_file(edges: EdgeBench, bench: Any
 
 
 def test_a_stream_passes_event_by_event_while_it_is_recorded(edges: EdgeBench, provider: Any) -> None:
+    came = threading.Semaphore(0)
+
     def script(wire: Any) -> None:
         wire.head(content_type="text/event-stream")
         for number in range(5):
             wire.chunk(f'data: {{"n": {number}}}\n\n'.encode())
+            # The next one is not sent before the caller has this one.
+            assert came.acquire(timeout=LONGEST)
             time.sleep(0.1)
         wire.chunk(b"data: [DONE]\n\n")
         wire.end()
 
     provider.script = script
     with edges.record() as edge:
-        got, came, _ = pieces(f"{edge.url}/chat", CHAT)
+        got, _ = pieces(f"{edge.url}/chat", CHAT, came=came.release)
     assert [json.loads(piece[6:]) for piece in got[:5]] == [{"n": number} for number in range(5)]
-    gaps = [later - earlier for earlier, later in itertools.pairwise(came)]
-    assert all(gap > 0.07 for gap in gaps), gaps
     with edges.replay() as edge:
         assert pieces(f"{edge.url}/chat", CHAT)[0] == got
     with edges.replay(pace=0.5) as edge:
-        again, came, _ = pieces(f"{edge.url}/chat", CHAT)
-        assert again == got
-        assert 0.2 < came[-1] - came[0] < 0.45
+        began = time.monotonic()
+        assert pieces(f"{edge.url}/chat", CHAT)[0] == got
+        assert time.monotonic() - began > 0.24, "each of five waits was half as long as it had been at least"
 
 
 def test_pieces_keep_the_edges_that_they_had_on_the_network(edges: EdgeBench, provider: Any) -> None:
@@ -133,7 +137,7 @@ def test_pieces_keep_the_edges_that_they_had_on_the_network(edges: EdgeBench, pr
         wire.head(content_type="text/event-stream")
         for part in (b'data: {"a"', b":1}\n\nda", b'ta: {"b":2}\n\ndata: {"c":3}\n\n', b"data: [DONE]\n\n"):
             wire.chunk(part)
-            time.sleep(0.05)
+            wire.taken()
         wire.end()
 
     provider.script = script
@@ -155,19 +159,19 @@ def test_a_stream_that_breaks_off_breaks_off_for_the_stack_and_again_in_replay(
         wire.head(content_type="text/event-stream")
         for number in range(3):
             wire.chunk(f'data: {{"n": {number}}}\n\n'.encode())
-            time.sleep(0.02)
+            wire.taken()
         wire.reset()
 
     provider.script = script
     with edges.record(record_errors=True) as edge:
-        got, _, error = pieces(f"{edge.url}/chat", CHAT)
+        got, error = pieces(f"{edge.url}/chat", CHAT)
         assert "Connection reset by peer" in edge.log.read_text() or "ClientPayloadError" in edge.log.read_text()
     assert len(got) == 3
     assert error == "RemoteProtocolError"
     (kept,) = bench.recordings()
     assert kept["response"]["is_exception"] is True
     with edges.replay() as edge:
-        assert pieces(f"{edge.url}/chat", CHAT)[::2] == (got, error)
+        assert pieces(f"{edge.url}/chat", CHAT) == (got, error)
 
 
 def test_a_caller_who_leaves_early_ends_the_call_and_reading_on_in_replay_is_a_miss(
@@ -175,22 +179,22 @@ def test_a_caller_who_leaves_early_ends_the_call_and_reading_on_in_replay_is_a_m
 ) -> None:
     def script(wire: Any) -> None:
         wire.head(content_type="text/event-stream")
-        for number in range(200):
+        for number in itertools.count():  # until nobody listens
             wire.chunk(f'data: {{"n": {number}}}\n\n'.encode())
             time.sleep(0.02)
 
     provider.script = script
     with edges.record() as edge:
         got = pieces(f"{edge.url}/chat", CHAT, stop_after=3)[0]
-        assert provider.left.wait(5), "the provider is left, too"
+        assert provider.left.wait(LONGEST), "the provider is left, too"
     (kept,) = bench.recordings()
     assert kept["response"]["complete"] is False
-    assert 3 <= len(kept["response"]["events"]) < 20
+    assert len(kept["response"]["events"]) >= 3
     with edges.replay() as edge:
         assert pieces(f"{edge.url}/chat", CHAT, stop_after=3)[0] == got
         time.sleep(0.1)
         assert edge.lines("misses") == []
     with edges.replay() as edge:
-        assert pieces(f"{edge.url}/chat", CHAT)[2] == "RemoteProtocolError"
+        assert pieces(f"{edge.url}/chat", CHAT)[1] == "RemoteProtocolError"
         (miss,) = edge.lines("misses")
         assert miss["kind"] == "incomplete"

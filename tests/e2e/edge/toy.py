@@ -15,7 +15,7 @@ def ask(path, body, headers):
     request = urllib.request.Request(URL + path, data=json.dumps(body).encode(), headers=headers)
     request.add_header("content-type", "application/json")
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -84,7 +84,7 @@ import pytest
 
 
 def ask(stack, word):
-    answer = httpx.post(stack.base_url + "/ask", json={"word": word}, timeout=20)
+    answer = httpx.post(stack.base_url + "/ask", json={"word": word}, timeout=60)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
