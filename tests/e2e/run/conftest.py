@@ -60,6 +60,10 @@ local:
 # Plugins of this environment that no test here is about, and that take longer to load than the tests run.
 UNUSED = ("anyio", "asyncio", "hypothesispytest", "langsmith_plugin", "recording", "rerunfailures", "xdist.looponfail")
 
+# Whoever runs these tests may have them, CI systems above all; what is said here is not for them.
+_OF_OTHERS = ("STACKPROOF_", "PYTEST_", "GITHUB_", "GITLAB_", "CI_", "CIRCLE_", "BUILDKITE_")
+_OF_THE_MACHINE = ("CI", "PYTHONPATH", "COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "TTY_COMPATIBLE")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finished:
@@ -189,7 +193,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     environ = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("STACKPROOF_", "PYTEST_")) and name not in ("CI", "PYTHONPATH")
+        if not name.startswith(_OF_OTHERS) and name not in _OF_THE_MACHINE
     }
     # A file of tests that is written twice within a second could be read from the bytecode of the first.
     environ.update({"PYTEST_ADDOPTS": " ".join(f"-pno:{name}" for name in UNUSED), "PYTHONDONTWRITEBYTECODE": "1"})
