@@ -241,7 +241,7 @@ def bad_provider(manner: Manner = Manner.GOOD, *, seconds: float = 60.0, retry_a
         server.closing.set()
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(60)
 
 
 def main(argv: Sequence[str]) -> int:

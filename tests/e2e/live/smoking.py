@@ -96,7 +96,7 @@ def start(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[s
     )
 
 
-def ended(folder: Path, running: subprocess.Popen[str], *, within: float = 240.0) -> Smoked:
+def ended(folder: Path, running: subprocess.Popen[str], *, within: float = 540.0) -> Smoked:
     """Wait for its end."""
     out, err = running.communicate(timeout=within)
     runs = sorted((folder / ".stackproof/runs").glob("*/checks/live.json"), key=lambda path: path.stat().st_mtime)

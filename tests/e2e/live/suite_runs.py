@@ -14,7 +14,7 @@ SUITES = """root: tests/integration
 suites:
   live: {description: real calls, roots: [tests/live], default_setup: llama-cpp}
 """
-_SECONDS = 240.0
+_SECONDS = 540.0
 
 
 def project(folder: Path) -> Path:

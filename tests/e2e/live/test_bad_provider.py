@@ -88,9 +88,16 @@ def test_a_stream_that_ends_too_soon_has_no_end(provider: BadProvider) -> None:
 
 def test_a_slow_answer_is_a_whole_one(provider: BadProvider) -> None:
     with client(provider, Manner.SLOW) as asking:
-        with pytest.raises(openai.APITimeoutError):
-            chat(asking.with_options(timeout=0.1))
         assert chat(asking, stream=True)[-1].choices[0].finish_reason == "stop"
+
+
+def test_a_slow_answer_is_none_for_who_does_not_wait_for_it() -> None:
+    with (
+        bad_provider(seconds=600) as provider,
+        client(provider, Manner.SLOW) as asking,
+        pytest.raises(openai.APITimeoutError),
+    ):
+        chat(asking.with_options(timeout=0.1))
 
 
 def test_the_good_one_speaks_both_protocols_to_their_ends(provider: BadProvider) -> None:
@@ -108,5 +115,5 @@ def test_it_runs_by_itself_and_calls_itself_synthetic() -> None:
             said = process.stdout.readline()
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
     assert said.startswith("a bad provider (synthetic), no-quota, at http://127.0.0.1:")

@@ -40,7 +40,7 @@ def live(**variables: str) -> str:
         "tests/live/test_agent_runtime.py",
     ]
     done = subprocess.run(
-        command, cwd=PROJECT, env=environment(**variables), capture_output=True, text=True, timeout=300, check=False
+        command, cwd=PROJECT, env=environment(**variables), capture_output=True, text=True, timeout=540, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return " ".join(done.stdout.split())
