@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
         target, changes = self.server.target, self.server.changes
         changes.asked.append(f"{self.command} {self.path}")
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        connection = http.client.HTTPConnection(target.hostname or "", target.port, timeout=120)
+        connection = http.client.HTTPConnection(target.hostname or "", target.port, timeout=300)
         with contextlib.closing(connection):
             connection.request(self.command, self.path, body, {"content-type": "application/json"})
             answer = connection.getresponse()
@@ -128,7 +128,7 @@ class Project:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=540,
             check=False,
         )
         return Ended(code=done.returncode, out=done.stdout)
@@ -161,7 +161,9 @@ def project(provider: services.RunningService, tmp_path: Path) -> Iterator[Proje
     """The suite `base` and what is recorded of it, as it is in this project."""
     root = tmp_path / "project"
     (root / "tests/integration").mkdir(parents=True)
-    shutil.copytree(ROOT / "tests/integration/base", root / "tests/integration/base")
+    # Other tests run these meanwhile, and leave bytecode there that comes and goes.
+    no_bytecode = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tests/integration/base", root / "tests/integration/base", ignore=no_bytecode)
     (root / "tests/suites.yaml").write_text(_SUITES)
     shutil.copytree(ROOT / "recordings/ollama/base", root / "recordings/ollama/base")
     shutil.copytree(ROOT / "recordings/ollama/common", root / "recordings/ollama/common")
@@ -173,4 +175,4 @@ def project(provider: services.RunningService, tmp_path: Path) -> Iterator[Proje
     finally:
         proxy.shutdown()
         proxy.server_close()
-        thread.join(10)
+        thread.join(60)
