@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +18,9 @@ if TYPE_CHECKING:
     from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider, Wire
 
 DOCS = Path(__file__).parents[3] / "docs" / "faults.md"
-PATIENCE = 1.0
+# Seconds of silence after which a client gives up: where something comes first, the machine has time for that.
+PATIENCE = {"stall:1,60": 2.5, "slow-first-byte:60": 0.8}
+LONGEST = 60.0
 ASKED: list[dict[str, str]] = [{"role": "user", "content": "hello"}]
 
 
@@ -49,12 +49,12 @@ _MESSAGE = {"id": "m", "type": "message", "role": "assistant", "model": "m", "st
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sdk:
-    """ask: calls, streamed or not, and reads to the end."""
+    """ask: calls, streamed or not, and reads to the end, with so many seconds of patience."""
 
     wire: dialect.Wire
     events: tuple[bytes, ...]
     plain: dict[str, Any]
-    ask: Callable[[str, bool], None]
+    ask: Callable[[str, bool, float], None]
 
     @property
     def content_type(self) -> str:
@@ -62,23 +62,23 @@ class Sdk:
         return "application/x-ndjson" if self.wire is dialect.Wire.OLLAMA else "text/event-stream"
 
 
-def _openai(url: str, streamed: bool) -> None:
+def _openai(url: str, streamed: bool, patience: float) -> None:
     sdk = importlib.import_module("openai")
-    with sdk.OpenAI(base_url=url, api_key="none", max_retries=0, timeout=PATIENCE) as client:
+    with sdk.OpenAI(base_url=url, api_key="none", max_retries=0, timeout=patience) as client:
         given = client.chat.completions.create(model="m", messages=ASKED, stream=streamed)
         _ = list(given) if streamed else given.choices[0].message.content
 
 
-def _anthropic(url: str, streamed: bool) -> None:
+def _anthropic(url: str, streamed: bool, patience: float) -> None:
     sdk = importlib.import_module("anthropic")
-    with sdk.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=PATIENCE) as client:
+    with sdk.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=patience) as client:
         given = client.messages.create(model="m", max_tokens=9, messages=ASKED, stream=streamed)
         _ = list(given) if streamed else given.content[0].text
 
 
-def _ollama(url: str, streamed: bool) -> None:
+def _ollama(url: str, streamed: bool, patience: float) -> None:
     sdk = importlib.import_module("ollama")
-    client = sdk.Client(host=url, timeout=PATIENCE, trust_env=False)
+    client = sdk.Client(host=url, timeout=patience, trust_env=False)
     try:
         given = client.chat(model="m", messages=ASKED, stream=streamed)
         _ = list(given) if streamed else given.message.content
@@ -121,15 +121,14 @@ def _stream(sdk: Sdk, *events: bytes, end: Callable[[Wire], None]) -> Callable[[
         wire.head(content_type=sdk.content_type)
         for event in events:
             wire.chunk(event)
-            time.sleep(0.02)
+            wire.taken()
         end(wire)
 
     return script
 
 
 def _silent(wire: Wire) -> None:
-    threading.Event().wait(PATIENCE * 2)
-    wire.leave()
+    wire._connection.recv(1)  # until the client has left
 
 
 def _whole(sdk: Sdk) -> Callable[[Wire], None]:
@@ -163,9 +162,9 @@ def _real(spec: str, sdk: Sdk) -> Callable[[Wire], None]:
     }[spec.partition(":")[0]]
 
 
-def _heard(sdk: Sdk, url: str, streamed: bool) -> str:
+def _heard(sdk: Sdk, url: str, streamed: bool, patience: float = LONGEST) -> str:
     try:
-        sdk.ask(url, streamed)
+        sdk.ask(url, streamed, patience)
     except Exception as error:  # noqa: BLE001 - which one is what the test is about
         return f"`{type(error).__module__.partition('.')[0]}.{type(error).__name__}`"
     return "none"
@@ -200,9 +199,10 @@ def test_an_sdk_raises_what_it_raises_of_a_broken_provider(
     with bench.record():
         assert _heard(sdk, base + path, streamed) == "none"
     provider.script = _real(spec, sdk)
-    real = _heard(sdk, f"http://127.0.0.1:{unused_port}{path}" if spec == "refused" else base + path, streamed)
+    where, patience = f"http://127.0.0.1:{unused_port}" if spec == "refused" else base, PATIENCE.get(spec, LONGEST)
+    real = _heard(sdk, where + path, streamed, patience)
     with bench.replay(faults=(grammar.parse(spec, where="").to_data(),)) as brain:
-        ours = _heard(sdk, base + path, streamed)
+        ours = _heard(sdk, base + path, streamed, patience)
         assert [line["fault"] for line in brain.ledger.read("calls")[0] if line["kind"] == "injected"] == [spec]
     assert ours == real
     assert documented(spec.partition(":")[0], name) == ours
