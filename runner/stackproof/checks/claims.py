@@ -6,7 +6,7 @@ Whatever becomes of that process, a test that hangs, a crash, a kill: what was o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,11 +32,42 @@ _PLUGIN = "stackproof.plugin.claim_log"
 _SIGNALS = {"SIGINT": ExitCode.SIGINT, "SIGTERM": ExitCode.SIGTERM}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ran:
+    """What became of the claims that were asked for. ending: how the session ended, nothing where as one of tests does.
+
+    evidence: the folder of it, relative to the project.
+    """
+
+    run_dir: Path
+    evidence: str
+    rules: tuple[Rule, ...]
+    ending: tuple[str, ...]
+    exit_code: ExitCode
+
+    @property
+    def held(self) -> int:
+        """How many hold."""
+        return _held(self.rules)
+
+
 def run(project: Path, names: Sequence[str], *, environ: Mapping[str, str]) -> int:
     """Run the tests of these claims, of all when none is named, print a line for each, and return the exit code.
 
-    0 when all hold, 1 when one does not, 7 when one is not proven, 130 and 143 after a signal. UsageError without a
-    policy that names a claims file, and for a claim that is not in it.
+    As `carry_out`.
+    """
+    ran = carry_out(project, names, environ=environ)
+    for text in [*lines(ran.rules), *ran.ending]:
+        console.out(text)
+    console.out(f"Evidence {ran.evidence}")
+    return ran.exit_code
+
+
+def carry_out(project: Path, names: Sequence[str], *, environ: Mapping[str, str]) -> Ran:
+    """Run the tests of these claims, of all when none is named, and say what became of each; nothing is printed.
+
+    exit_code: 0 when all hold, 1 when one does not, 7 when one is not proven, 130 and 143 after a signal. UsageError
+    without a policy that names a claims file, and for a claim that is not in it.
     """
     wanted = policy.claims_of(project)
     for name in names:
@@ -45,9 +76,16 @@ def run(project: Path, names: Sequence[str], *, environ: Mapping[str, str]) -> i
     with Interrupts() as interrupts:
         facts = check(project, wanted, run_dir, environ=environ, interrupts=interrupts, only=names)
     rules = [rule for rule in _rules(wanted, facts, environ) if not names or rule.id.removeprefix("claim:") in names]
-    for text in [*lines(rules), *_ending(facts, run_dir)]:
-        console.out(text)
-    console.out(f"Evidence {run_dir.relative_to(project.absolute()).as_posix()}/{claims.FOLDER.as_posix()}")
+    return Ran(
+        run_dir=run_dir,
+        evidence=f"{run_dir.relative_to(project.absolute()).as_posix()}/{claims.FOLDER.as_posix()}",
+        rules=tuple(rules),
+        ending=tuple(_ending(facts, run_dir)),
+        exit_code=_exit_code(rules, facts),
+    )
+
+
+def _exit_code(rules: Sequence[Rule], facts: ClaimFacts) -> ExitCode:
     if facts.signal is not None:
         return _SIGNALS[facts.signal]
     match worst(rule.counted for rule in rules):
@@ -122,8 +160,12 @@ def lines(rules: Sequence[Rule]) -> Iterator[str]:
             yield from (f"    {finding.text}" for finding in bad if finding.text not in rule.summary)
             if not rule.blocking:
                 yield "    said, and not counted here"
-    held = sum(rule.state is State.PASS for rule in rules)
+    held = _held(rules)
     yield f"{'✓' if held == len(rules) else '–'} claims  {held} of {len(rules)} hold"
+
+
+def _held(rules: Sequence[Rule]) -> int:
+    return sum(rule.state is State.PASS for rule in rules)
 
 
 def _ending(facts: ClaimFacts, run_dir: Path) -> Iterator[str]:

@@ -15,6 +15,7 @@ from stackproof.faults import claim_environment, claim_events, claim_file, claim
 from stackproof.faults.claim_file import Claim
 from stackproof.verdict import policy
 from stackproof.verdict.policy import ClaimsPolicy
+from stackproof.verdict.records import Rule
 
 SCHEMA = 1
 
@@ -69,15 +70,33 @@ def show(around: Surroundings, name: str, as_json: bool) -> None:
 
 @claims.command("run")
 @click.argument("names", shell_complete=completing.claim, nargs=-1, metavar="[NAME…]")
+@json_option
 @click.pass_obj
-def run(around: Surroundings, names: tuple[str, ...]) -> int:
+def run(around: Surroundings, names: tuple[str, ...], as_json: bool) -> int:
     """Run the tests that serve claims, and say which hold.
 
     NAME is a claim's (default: all of them).
     """
     from stackproof.checks import claims as check  # noqa: PLC0415 - it loads all that a run needs
 
-    return check.run(around.project, names, environ=around.environ)
+    if not as_json:
+        return check.run(around.project, names, environ=around.environ)
+    wanted = policy.claims_of(around.project)
+    ran = check.carry_out(around.project, names, environ=around.environ)
+    print_json(
+        {
+            "schema": SCHEMA,
+            "kind": "claims-run",
+            **_head(wanted),
+            "run": ran.run_dir.name,
+            "evidence": ran.evidence,
+            "claims": [_held(rule) for rule in ran.rules],
+            "held": ran.held,
+            "ended": list(ran.ending),
+            "exit_code": int(ran.exit_code),
+        }
+    )
+    return ran.exit_code
 
 
 def _head(wanted: ClaimsPolicy) -> dict[str, Any]:
@@ -96,6 +115,17 @@ def _facts(each: Claim, wanted: ClaimsPolicy) -> dict[str, Any]:
         "lacks": list(_lacks(each)),
         "required": each.name in wanted.required,
         "line": each.line,
+    }
+
+
+def _held(rule: Rule) -> dict[str, Any]:
+    """What became of one claim. counts: whether what it is not counts, as `required` and this machine have it."""
+    return {
+        "name": rule.id.removeprefix("claim:"),
+        "state": rule.state.value,
+        "counts": rule.counted is rule.state,
+        "summary": rule.summary,
+        "findings": [{"state": finding.state.value, "text": finding.text} for finding in rule.findings],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from stackproof.parts import secrets_of
 from stackproof.recorder import redact
 from stackproof.release import show
 from stackproof.verdict import accepted, compared, elsewhere, expected, publish, render, update
-from stackproof.verdict.check import check, seen
+from stackproof.verdict.check import complaints, seen
 from stackproof.verdict.compared import Compared, Results
 from stackproof.verdict.concealing import conceal_verdict
 from stackproof.verdict.explain import explain
@@ -37,22 +38,36 @@ def policy() -> None:
 
 @policy.command("check")
 @click.argument("run", shell_complete=completing.run, required=False)
+@json_option
 @click.pass_obj
-def policy_check(around: Surroundings, run: str | None) -> int:
+def policy_check(around: Surroundings, run: str | None, as_json: bool) -> int:
     """Name waivers that are of no use, and expectations that are missing or left over.
 
     RUN, an id or a folder (default: the newest run), tells which waived tests do not fail, if it is of this commit.
     """
     folder = run_folder(around.project, run) if run is not None else newest_run(around.project)
     shown = None if folder is None else seen(folder, git.state(around.project).commit)
+    found = complaints(around.project, catalog.load(around.project), datetime.now(UTC).date(), shown)
+    code = ExitCode.TESTS if found else ExitCode.PASS
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                "kind": "policy-check",
+                "file": PATH.as_posix(),
+                "run": None if shown is None else shown.run,
+                "complaints": [asdict(each) for each in found],
+                "exit_code": int(code),
+            }
+        )
+        return code
     if run is not None and shown is None:
         console.out(f"run {run} is of another commit and says nothing about waivers")
-    found = check(around.project, catalog.load(around.project), datetime.now(UTC).date(), shown)
-    for line in found:
-        console.out(line)
+    for each in found:
+        console.out(each.text)
     if not found:
         console.out("the policy is in order")
-    return ExitCode.TESTS if found else ExitCode.PASS
+    return code
 
 
 @policy.command("explain")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from stackproof import console
 from stackproof.cli import completing
-from stackproof.cli.cli_words import CommandGroup
+from stackproof.cli.cli_words import CommandGroup, json_option
+from stackproof.cli.listing import print_json
 from stackproof.cli.surroundings import Surroundings, run_folder
 from stackproof.errors import ExitCode
 from stackproof.plaintext import counted
@@ -39,15 +42,22 @@ def recordings() -> None:
 
 @recordings.command("promote")
 @click.argument("run", shell_complete=completing.run)
+@json_option
 @click.pass_obj
-def promote(around: Surroundings, run: str) -> int:
+def promote(around: Surroundings, run: str, as_json: bool) -> int:
     """Put in place what a run recorded and could not, because it was killed.
 
     RUN is an id or a folder.
     """
     from stackproof.recordings import promote as promotion  # noqa: PLC0415 - it loads the plugin, and pytest
 
-    for cell in promotion.promote(run_folder(around.project, run)):
+    folder = run_folder(around.project, run)
+    promoted = promotion.promote(folder)
+    if as_json:
+        cells = [asdict(cell) for cell in promoted]
+        print_json({"schema": 1, "kind": "recordings-promote", "run": folder.name, "cells": cells})
+        return ExitCode.PASS
+    for cell in promoted:
         left = f", {cell.left} left of tests that did not pass" if cell.left else ""
         console.out(f"{cell.cell}: {counted(cell.written, 'file')} written, {cell.removed} removed{left}")
     return ExitCode.PASS

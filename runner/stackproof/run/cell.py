@@ -271,7 +271,10 @@ def _tests(work: _Work, started: _Started) -> None:
     elif broken is not None:
         work.outcome["error"] = broken
     elif options.post_command is not None and not options.collect_only:
-        work.outcome["error"] = _post(work, options.post_command, variables)
+        log = work.cell_dir / "post-command.log"
+        work.outcome["error"] = post_command.run(
+            options.post_command, variables, project=work.order.project, log=log, check=interrupts.check
+        )
 
 
 def _full(work: _Work) -> DiskError | None:
@@ -352,11 +355,6 @@ def _foreign(work: _Work, started: _Started, runner: RunnerSpec) -> tuple[suite.
     settled = foreign.settle(runner, ended, variables=started.variables, cell_dir=work.cell_dir, stopped=stopped)
     work.outcome["exit_code"] = settled.code
     return ended, settled.error
-
-
-def _post(work: _Work, command: str, variables: Mapping[str, str]) -> dict[str, Any] | None:
-    log, project = work.cell_dir / "post-command.log", work.order.project
-    return post_command.run(command, variables, project=project, log=log, check=work.interrupts.check)
 
 
 def _keep(work: _Work, started: _Started) -> None:

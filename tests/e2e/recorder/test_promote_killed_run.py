@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -28,8 +29,8 @@ def test_second(ask):
 """
 
 
-def _promote(project: Project, run: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "stackproof", "recordings", "promote", run]
+def _promote(project: Project, run: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "stackproof", "recordings", "promote", run, *words]
     return subprocess.run(command, cwd=project.root, capture_output=True, text=True, timeout=240, check=False)
 
 
@@ -51,8 +52,11 @@ def test_promoting_again_changes_nothing(project: Project) -> None:
     assert project.pytest("record").code == 0
     kept = project.contents()
     (run,) = (project.root / RUNS).iterdir()
-    done = _promote(project, run.name)
-    assert "0 files written, 0 removed" in done.stdout
+    done = _promote(project, run.name, "--json")
+    told = json.loads(done.stdout)
+    assert (told["schema"], told["kind"], told["run"]) == (1, "recordings-promote", run.name)
+    ((_, *counts),) = [cell.values() for cell in told["cells"]]
+    assert counts == [0, 0, 0]
     assert project.contents() == kept
 
 

@@ -37,6 +37,29 @@ def test_a_policy_in_order_is_said_to_be(project: Project, capsys: pytest.Captur
     assert f"{LIBRARY}.json is missing" in capsys.readouterr().out
 
 
+def test_what_is_wrong_with_a_policy_comes_as_json(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(policy_cli.policy, project, "check", "--json") == ExitCode.PASS
+    whole = {"schema": 1, "kind": "policy-check", "file": "ci/release.yaml", "run": None}
+    assert json.loads(capsys.readouterr().out) == {**whole, "complaints": [], "exit_code": 0}
+    waiver = f"waivers:\n  - {{test: '{node('test_one')}', reason: r, owner: o, expires: 2000-01-01}}\n"
+    project.write("ci/release.yaml", POLICY + waiver)
+    project.write("ci/expected/gone.json", "{}")
+    project.commit()
+    run = project.good_run()
+    assert call(policy_cli.policy, project, "check", run.run_id, "--json") == ExitCode.TESTS
+    told = json.loads(capsys.readouterr().out)
+    assert (told["run"], told["exit_code"]) == (run.run_id, 1)
+    assert [(each["kind"], each["file"], each["test"]) for each in told["complaints"]] == [
+        ("left-over", "ci/expected/gone.json", None),
+        ("expired", "ci/release.yaml", node("test_one")),
+        ("stale", "ci/release.yaml", node("test_one")),
+    ]
+    assert told["complaints"][1]["line"] == POLICY.count("\n") + 2
+    # The same lines as a person sees.
+    call(policy_cli.policy, project, "check", run.run_id)
+    assert [each["text"] for each in told["complaints"]] == capsys.readouterr().out.splitlines()
+
+
 def test_a_stale_waiver_is_named_from_the_newest_run_or_the_one_that_is_given(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
