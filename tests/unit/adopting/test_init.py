@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import json
 import os
 import pty
@@ -359,7 +360,8 @@ def _at_terminal(root: Path, answers: list[str]) -> str:
         env={**os.environ, "TERM": "dumb", "COLUMNS": "80"},
     )
     os.close(follower)
-    told, deadline = "", time.monotonic() + 60
+    told, deadline = "", time.monotonic() + 300
+    decoder = codecs.getincrementaldecoder("utf-8")()  # a character may come in two pieces
     try:
         while time.monotonic() < deadline:
             if select.select([leader], [], [], 0.2)[0]:
@@ -369,10 +371,10 @@ def _at_terminal(root: Path, answers: list[str]) -> str:
                     break
                 if not piece:
                     break
-                told += piece.decode()
+                told += decoder.decode(piece)
                 if answers and told.rstrip().endswith(":") and told.endswith(": "):
                     os.write(leader, f"{answers.pop(0)}\n".encode())
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
     finally:
         process.kill()
         process.wait()

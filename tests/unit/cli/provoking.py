@@ -161,9 +161,9 @@ def died(here: Here) -> None:
         options.resolve({}, {}, here.root), catalog.load(here.root), here.root, "000000", caller={}
     ).cells
     environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    with start.start(cell=cell, environment=environ, cell_dir=here.root, timeout=30.0, port=None) as handle:
+    with start.start(cell=cell, environment=environ, cell_dir=here.root, timeout=120.0, port=None) as handle:
         host, _, port = handle.base_url.removeprefix("http://").partition(":")
-        with socket.create_connection((host, int(port)), timeout=30) as wire:
+        with socket.create_connection((host, int(port)), timeout=120) as wire:
             wire.sendall(b"GET /end HTTP/1.0\r\n\r\n")
             while wire.recv(4096):
                 pass
@@ -195,7 +195,7 @@ def bad_patch(here: Here) -> int:
         ("add", "."),
         ("-c", "user.name=n", "-c", "user.email=e@example.org", "commit", "-qm", "x"),
     ):
-        subprocess.run(["git", *words], cwd=here.root, check=True, capture_output=True, timeout=30)
+        subprocess.run(["git", *words], cwd=here.root, check=True, capture_output=True, timeout=120)
     return here.command("recordings", "apply", "x.patch")
 
 

@@ -113,7 +113,7 @@ def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_change_and_a_new_file_both_make_a_tree_dirty(tmp_path: Path) -> None:
     def run(*arguments: str) -> None:
         identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True, timeout=30)
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True, timeout=120)
 
     run("init", "-q")
     (tmp_path / "a").write_text("1")

@@ -85,18 +85,17 @@ def test_what_leads_to_the_tests_is_not_measured(hook: Path) -> None:
     assert said.stdout == "False True\n"
 
 
-def test_loading_it_is_quick() -> None:
-    program = (
-        "import sys, time; began = time.process_time(); "
-        "import stackproof_measure as hook; hook.start(); print((time.process_time() - began) * 1000)"
-    )
+def test_loading_it_is_quick_beside_loading_coverage() -> None:
     folder = Path(measure.__file__).parent
-    text = f"import sys; sys.path.insert(0, {str(folder)!r}); {program.replace('stackproof_measure', 'measure')}"
-    took = min(
-        float(subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, check=True, timeout=60).stdout)
-        for _ in range(5)
-    )
-    assert took < 20
+
+    def milliseconds(what: str) -> float:
+        """Of the processor: whatever else the machine does takes none of them, and one moment in five is a good one."""
+        program = f"began = time.process_time(); {what}; print((time.process_time() - began) * 1000)"
+        text = f"import sys, time; sys.path.insert(0, {str(folder)!r}); {program}"
+        command = [sys.executable, "-c", text]
+        return min(float(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout) for _ in range(5))
+
+    assert milliseconds("import measure as hook; hook.start()") < milliseconds("import coverage") / 2
 
 
 def test_a_process_that_ends_has_written_what_it_measured(hook: Path) -> None:
@@ -135,7 +134,7 @@ def test_one_that_is_killed_leaves_that_it_was_begun(hook: Path) -> None:
 
 
 def test_it_is_told_to_end_twice_and_writes_once(hook: Path) -> None:
-    (hook.parent / "some.py").write_text("import time\nprint('there', flush=True)\ntime.sleep(60)\n")
+    (hook.parent / "some.py").write_text("import time\nprint('there', flush=True)\ntime.sleep(600)\n")
     program = f"import sys; sys.path.append({str(hook.parent)!r}); import some"
     with subprocess.Popen(
         [sys.executable, "-c", program], env=variables(hook), stdout=subprocess.PIPE, text=True
@@ -144,7 +143,7 @@ def test_it_is_told_to_end_twice_and_writes_once(hook: Path) -> None:
         assert process.stdout.readline() == "there\n"
         for _ in range(20):
             os.kill(process.pid, signal.SIGTERM)
-        assert process.wait(timeout=30) == -signal.SIGTERM
+        assert process.wait(timeout=120) == -signal.SIGTERM
     assert states(hook) == ["saved"]
 
 

@@ -84,7 +84,7 @@ sys.exit(3)
 
 def test_a_command_that_hangs_is_ended(suite: Any, tmp_path: Path) -> None:
     run = suite.measured.command(
-        [sys.executable, "-c", "import time; time.sleep(60)"],
+        [sys.executable, "-c", "import time; time.sleep(600)"],
         suite="messages", side="theirs", cwd=tmp_path, environment={}, folder=tmp_path, timeout=0.5,
     )  # fmt: skip
     assert run.code is None
@@ -92,13 +92,13 @@ def test_a_command_that_hangs_is_ended(suite: Any, tmp_path: Path) -> None:
 
 
 def test_only_marked_processes_are_ended(suite: Any, tmp_path: Path) -> None:
-    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
     mine = subprocess.Popen(sleeping, env={suite.left_behind.MARK: str(tmp_path)})
     other = subprocess.Popen(sleeping, env={suite.left_behind.MARK: "another"})
     try:
         assert suite.left_behind.servers(str(tmp_path)) == []
         suite.left_behind.end(str(tmp_path))
-        assert mine.wait(timeout=5) != 0
+        assert mine.wait(timeout=60) != 0
         assert other.poll() is None
     finally:
         for process in (mine, other):

@@ -123,7 +123,7 @@ class Project:
 
     def git(self, *arguments: str) -> None:
         """Run Git in the project."""
-        subprocess.run(["git", *arguments], cwd=self.folder, check=True, capture_output=True, timeout=30)
+        subprocess.run(["git", *arguments], cwd=self.folder, check=True, capture_output=True, timeout=120)
 
     def run(self) -> Run:
         """An empty run folder."""

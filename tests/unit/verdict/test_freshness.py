@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,23 @@ import pytest
 from tests.unit.verdict.conftest import POLICY
 from tests.unit.verdict.test_live_rule import smoke
 
+from stackproof.cli import freshness_cli
 from stackproof.cli.main import main
 from stackproof.errors import ExitCode
 
-# The command has the machine's clock, so that ages are counted from it.
-NOW = datetime.now(UTC)
+NOW = datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _the_commands_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its day is NOW's, whatever it is here and however long the tests take."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            return cls.fromtimestamp(NOW.timestamp(), tz)
+
+    monkeypatch.setattr(freshness_cli, "datetime", Clock)
 
 
 def left(folder: Path, days: int, outcome: str = "passed", *, setup: str = "gpt", **more: Any) -> None:

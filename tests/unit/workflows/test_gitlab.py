@@ -75,7 +75,7 @@ def test_a_lane_with_shards_is_one_job_that_knows_which_of_them_it_is(
             check=True,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=120,
         )
         assert done.stdout.splitlines() == ["--lane", "library"]
 
@@ -131,7 +131,7 @@ def test_a_release_insists_on_live_smokes_also_where_none_were_kept(
         check=True,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert done.stdout.splitlines()[-1] == f"weighed with {named}."
 
@@ -148,14 +148,14 @@ def test_what_a_lane_records_is_handed_over_as_a_patch_and_not_weighed(
         place = tmp_path / name / ".stackproof"
         (place / "runs" / "1a2b3c").mkdir(parents=True)
         environment = {"PATH": path, "CI_JOB_NAME": name}
-        subprocess.run(["bash", "-e", "-c", script], cwd=place.parent, env=environment, check=True, timeout=30)
+        subprocess.run(["bash", "-e", "-c", script], cwd=place.parent, env=environment, check=True, timeout=120)
         assert {path.name for path in place.iterdir()} == left
     # Nor where no patch could be made of it.
     (tmp_path / "stackproof").write_text("#!/usr/bin/env bash\nexit 6\n", encoding="utf-8")
     place = tmp_path / "refused" / ".stackproof"
     (place / "runs" / "1a2b3c").mkdir(parents=True)
     subprocess.run(["bash", "-e", "-c", script], cwd=place.parent, env={"PATH": path, "CI_JOB_NAME": "record"},
-                   check=False, timeout=30)  # fmt: skip
+                   check=False, timeout=120)  # fmt: skip
     assert {path.name for path in place.iterdir()} == {"recorded"}
 
 

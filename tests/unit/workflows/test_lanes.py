@@ -72,7 +72,7 @@ def test_a_job_of_the_matrix_runs_its_lane_and_its_shard_of_it(
         check=True,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert done.stdout.splitlines() == ["-s", "lane", "--", "library", *words]
 

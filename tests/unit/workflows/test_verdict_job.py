@@ -24,7 +24,7 @@ def passes(script: str, ends: list[str]) -> bool:
     """Whether the step is green for parts that ended so, run as the runner does."""
     environment = {"PATH": os.environ["PATH"], "PARTS": " ".join(ends)}
     command = ["bash", "-eo", "pipefail", "-c", script]
-    return subprocess.run(command, env=environment, check=False, capture_output=True, timeout=30).returncode == 0
+    return subprocess.run(command, env=environment, check=False, capture_output=True, timeout=120).returncode == 0
 
 
 def upload_of(workflows: dict[str, dict[str, Any]]) -> dict[str, Any]:

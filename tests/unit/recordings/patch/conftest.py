@@ -27,7 +27,7 @@ Change = Callable[[str], str]
 
 def git(folder: Path, *words: str) -> str:
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=30)
+    done = subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=120)
     return done.stdout.decode()
 
 

@@ -144,7 +144,7 @@ def test_recordings_that_are_a_link_or_elsewhere_are_no_place_for_a_patch(reposi
         (root / "recordings").rename(root / "moved")
         (root / "recordings").symlink_to("moved")
     elif kind == "none":
-        subprocess.run(["mv", ".git", "git"], cwd=root, check=True, timeout=10)
+        subprocess.run(["mv", ".git", "git"], cwd=root, check=True, timeout=60)
     given = ("--recording-dir", "/usr/recordings") if kind == "outside" else ()
     told = offered(repository, patch, "--check", *given)
     assert told.code == 2
