@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,9 +19,11 @@ if TYPE_CHECKING:
     from tests.e2e.errors.conftest import Raised, Sdk
     from tests.unit.recorder_wire.conftest import Bench, LoopbackProvider, Wire
 
-_TIMEOUT = 0.25
-_LONG_ENOUGH = 5.0
-_NO_WAIT = 0.5
+# Seconds that an SDK listens to silence; the next where a machine was too slow for what was to be heard before.
+_PATIENCE = (0.25, 2.0, 15.0)
+_LONG_ENOUGH = (60.0,)
+# SDKs wait longer than that between any two attempts in replay, unless the recorder leaves it out.
+_NO_WAIT = 30.0
 # SDKs that wait between attempts. That those waits are long is what replay has to cope with; recording has not.
 _RETRYING = tuple(
     f"{name}._base_client"
@@ -42,7 +43,7 @@ def _refuse(status: int, **headers: str) -> Callable[[Wire], None]:
 
 
 def _slow_down(wire: Wire) -> None:
-    wire.whole(b"slow down", 429, "text/plain", retry_after="1")
+    wire.whole(b"slow down", 429, "text/plain", retry_after="50")
 
 
 def _events(wire: Wire) -> Iterator[bytes]:
@@ -65,24 +66,23 @@ def _events(wire: Wire) -> Iterator[bytes]:
 def _reset(wire: Wire) -> None:
     for event in _events(wire):
         wire.chunk(event)
-    time.sleep(0.05)  # what was sent is read before the reset takes it away
+    wire.taken()
     wire.reset()
 
 
 def _stall(wire: Wire) -> None:
     for event in _events(wire):
         wire.chunk(event)
-    time.sleep(2 * _TIMEOUT)
+    # And nothing more, until the caller has left; so with the next two.
 
 
 def _say_nothing(_: Wire) -> None:
-    time.sleep(2 * _TIMEOUT)
+    pass
 
 
 def _stop_after_head(wire: Wire) -> None:
     wire.head()
     wire.chunk(b'{"id": ')
-    time.sleep(2 * _TIMEOUT)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +91,7 @@ class Failure:
 
     script: Callable[[Wire], None] | None = None
     stream: bool = False
-    timeout: float = _LONG_ENOUGH
+    patience: tuple[float, ...] = _LONG_ENOUGH
     host: str = "127.0.0.1"
     kept: bool = False
     retried: bool = True
@@ -108,9 +108,9 @@ FAILURES = {
     "500 to a stream": Failure(script=_refuse(500), stream=True, status=500),
     "refused": Failure(),
     "name not found": Failure(host="nobody.invalid"),
-    "timeout before the headers": Failure(script=_say_nothing, timeout=_TIMEOUT),
-    "timeout after the headers": Failure(script=_stop_after_head, timeout=_TIMEOUT),
-    "timeout in a stream": Failure(script=_stall, timeout=_TIMEOUT, stream=True, retried=False, heard=3),
+    "timeout before the headers": Failure(script=_say_nothing, patience=_PATIENCE),
+    "timeout after the headers": Failure(script=_stop_after_head, patience=_PATIENCE),
+    "timeout in a stream": Failure(script=_stall, patience=_PATIENCE, stream=True, retried=False, heard=3),
     "reset in a stream": Failure(script=_reset, stream=True, retried=False, heard=3),
 }
 
@@ -133,26 +133,52 @@ def _impatient() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in _RETRYING:
             if name in sys.modules:
-                patch.setattr(sys.modules[name], "INITIAL_RETRY_DELAY", 0.01)
+                patch.setattr(sys.modules[name].BaseClient, "_calculate_retry_timeout", lambda *_, **__: 0.01)
         yield
 
 
-def _ask(sdk: Sdk, provider: LoopbackProvider, failure: Failure) -> Raised:
+@contextlib.contextmanager
+def _patient() -> Iterator[None]:
+    """SDKs' own waits made so long that nobody takes a busy machine for one."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in _RETRYING:
+            if name in sys.modules:
+                for each in ("INITIAL_RETRY_DELAY", "MAX_RETRY_DELAY"):
+                    patch.setattr(sys.modules[name], each, 2 * _NO_WAIT)
+        yield
+
+
+def _ask(sdk: Sdk, provider: LoopbackProvider, failure: Failure, patience: float = _LONG_ENOUGH[0]) -> Raised:
     url = provider.url.removesuffix("/v1") if sdk.name.startswith("anthropic") else provider.url
-    return sdk.ask(url, stream=failure.stream, timeout=failure.timeout)
+    return sdk.ask(url, stream=failure.stream, timeout=patience)
+
+
+def _recorded(
+    bench: Bench, provider: LoopbackProvider, sdk: Sdk, failure: Failure, **more: Any
+) -> tuple[Bench, Raised, float]:
+    """What the SDK raised where nothing came in between, with the bench that has it and the SDK's patience."""
+    asked = 0 if failure.script is None else sdk.attempts if failure.retried else 1
+    made: list[tuple[Bench, Raised, float]] = []
+    for patience in failure.patience:
+        provider.asked.clear()
+        kept = replace(bench, folder=bench.folder / f"{patience:g}")
+        with kept.record(**more), _impatient():
+            made.append((kept, _ask(sdk, provider, failure, patience), patience))
+        if (len(provider.asked), len(made[-1][1].heard)) == (asked, failure.heard):
+            break
+    return made[-1]
 
 
 def test_a_failure_is_the_sdks_own_exception_again_and_takes_no_time(
     bench: Bench, provider: LoopbackProvider, sdk: Sdk, failure: Failure
 ) -> None:
     attempts = sdk.attempts if failure.retried else 1
-    with bench.record(record_errors=True), _impatient():
-        recorded = _ask(sdk, provider, failure)
+    bench, recorded, patience = _recorded(bench, provider, sdk, failure, record_errors=True)
     assert len(bench.files()) == attempts
     assert len(provider.asked) == (0 if failure.script is None else attempts)
     provider.stop()
-    with bench.replay() as brain:
-        replayed = _ask(sdk, provider, failure)
+    with bench.replay() as brain, _patient():
+        replayed = _ask(sdk, provider, failure, patience)
         assert [told["kind"] for told in brain.ledger.read("calls")[0]] == ["replayed"] * attempts
         assert brain.ledger.read("misses")[0] == []
     assert replayed == recorded
@@ -163,8 +189,7 @@ def test_a_failure_is_the_sdks_own_exception_again_and_takes_no_time(
 def test_only_what_the_provider_always_says_is_kept_where_errors_are_not_asked_for(
     bench: Bench, provider: LoopbackProvider, sdk: Sdk, failure: Failure
 ) -> None:
-    with bench.record(), _impatient():
-        _ask(sdk, provider, failure)
+    bench, _, _ = _recorded(bench, provider, sdk, failure)
     assert len(bench.files()) == (1 if failure.kept else 0)
 
 
@@ -201,7 +226,7 @@ def test_a_recorded_wait_stays_in_its_header(bench: Bench, provider: LoopbackPro
     with bench.replay():
         replayed = _ask(sdk, provider, failure)
     if replayed.headers:  # Ollama's SDK hands none on
-        assert replayed.headers["retry-after"] == "1"
+        assert replayed.headers["retry-after"] == "50"
         assert replayed.headers["content-type"] == "text/plain"
 
 
@@ -211,7 +236,7 @@ def test_sdks_of_one_make_do_not_wait_in_replay(bench: Bench, provider: Loopback
     with bench.record(record_errors=True), _impatient():
         recorded = _ask(sdk_made_alike, provider, failure)
     assert len(bench.files()) == sdk_made_alike.attempts
-    with bench.replay():
+    with bench.replay(), _patient():
         replayed = _ask(sdk_made_alike, provider, failure)
     assert replayed == recorded
     assert replayed.seconds < _NO_WAIT
