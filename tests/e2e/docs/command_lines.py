@@ -34,9 +34,8 @@ _TOLD = re.compile(r"\s{2,}\S.*$|\s#\s.*$")
 
 def wrong(line: str) -> Iterator[str]:
     """What is not so in a command line: an unknown command, option, choice, argument, or a name that nothing has."""
-    for command in _parts(line):
-        words = _words(command)
-        match words:
+    for command in parts(line):
+        match words(command):
             case ["stackproof", *rest] | ["python", "-m", "stackproof", *rest]:
                 yield from _ours(rest)
             case ["nox", "-s", session, *rest] | ["python", "-m", "nox", "-s", session, *rest]:
@@ -47,20 +46,22 @@ def wrong(line: str) -> Iterator[str]:
                 pass
 
 
-def _parts(line: str) -> list[str]:
+def parts(line: str) -> list[str]:
+    """The commands of a line, without what it says of them."""
     # Several commands in one line, and a form that names two of them, separated by a comma.
     return re.split(r"\s(?:&&|\||;)\s|,\s(?=stackproof )", _TOLD.sub("", line.replace("\\\n", " ")))
 
 
-def _words(command: str) -> list[str]:
+def words(command: str) -> list[str]:
+    """The words of a command, each of those that may be left out among them."""
     # `…` stands for words that were said before.
     text = re.sub(r"[\[\]]", " ", command).replace("…", " ")
-    words = shlex.split(text.split(" < ")[0].split(" > ")[0], comments=True)
-    while words and _ASSIGNMENT.match(words[0]):
-        words.pop(0)
-    if words and words[0].endswith(("/stackproof", "/nox", "/python")):
-        words[0] = words[0].rpartition("/")[2]
-    return [word for word in words if word != "|"]
+    found = shlex.split(text.split(" < ")[0].split(" > ")[0], comments=True)
+    while found and _ASSIGNMENT.match(found[0]):
+        found.pop(0)
+    if found and found[0].endswith(("/stackproof", "/nox", "/python")):
+        found[0] = found[0].rpartition("/")[2]
+    return [word for word in found if word != "|"]
 
 
 def _nox(session: str, rest: Sequence[str]) -> Iterator[str]:

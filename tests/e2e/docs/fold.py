@@ -27,6 +27,7 @@ _FOLDED = (
     (re.compile(r"[━─-]{4,}"), "----"),
     (re.compile(r"(?<=\S) {2,}"), "  "),
 )
+_MARKED = re.compile(r"[✓✗!?~] +(\w+)")
 # Printed while something goes on: how often depends on the machine.
 _GOES_ON = re.compile(
     r"^(?:nox > .*"
@@ -41,6 +42,11 @@ def folded(line: str) -> str:
     for pattern, put in _FOLDED:
         line = pattern.sub(put, line)
     return line.rstrip()
+
+
+def marked(lines: Iterable[str]) -> list[str]:
+    """The words that stand behind a mark at the beginning of a line, each once."""
+    return list(dict.fromkeys(found[1] for line in lines if (found := _MARKED.match(line))))
 
 
 def _is_progress(line: str) -> bool:

@@ -23,6 +23,8 @@ _QUICK = "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -p
 # nox itself, with its real noxfile, in the environment that is there.
 _NOX = '#!/bin/sh\nexec "{python}" -m nox --no-venv "$@"\n'
 
+RECORDED = Path(__file__).parent / "recorded"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Room:
@@ -69,7 +71,7 @@ _WHO = {"NAME": "docs", "EMAIL": "docs@example.invalid"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rooms:
-    """Makes projects below a folder. `desk` is made once, since it has to be recorded."""
+    """Makes projects below a folder."""
 
     folder: Path
     environ: Mapping[str, str]
@@ -85,10 +87,15 @@ class Rooms:
             case Home.NEW_DESK:
                 return self._new_desk(root)
             case Home.DESK:
-                shutil.copytree(self._recorded_desk().root, root, symlinks=True)
+                return self._recorded_desk(root)
             case _:
                 assert_never(home)
         return Room(root=root, environ=self.environ)
+
+    def shared(self) -> Room:
+        """A clone for all that changes nothing in it."""
+        root = self.folder / "shared" / "desk"
+        return Room(root=root, environ=self.environ) if root.exists() else self.of(Home.REPOSITORY, "shared")
 
     def _git(self, *arguments: str) -> None:
         subprocess.run(["git", *arguments], check=True, env=self.environ, timeout=120)
@@ -104,11 +111,9 @@ class Rooms:
         room.shell("git init -qb main && git add -A && git commit -qm 'A support desk'")
         return room
 
-    def _recorded_desk(self) -> Room:
-        root = self.folder / "recorded-desk"
-        if root.exists():
-            return Room(root=root, environ=self.environ)
+    def _recorded_desk(self, root: Path) -> Room:
+        """The desk with what docs/adopting.md records; that page makes sure that it is still what is kept here."""
         room = self._new_desk(root)
-        room.shell("stackproof run --inference-mode record --provider-service llama-cpp")
-        room.shell("rm -rf .stackproof && git add -A && git commit -qm 'Its recordings'")
-        return room
+        shutil.copytree(RECORDED, root / "recordings")
+        room.shell("git add -A && git commit -qm 'Its recordings'")
+        return Room(root=root, environ=self.environ)

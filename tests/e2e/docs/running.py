@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.e2e.docs import inside
 from tests.e2e.docs.blocks import Step
-from tests.e2e.docs.fold import difference
+from tests.e2e.docs.fold import difference, marked
 from tests.e2e.docs.projects import Room
 from tests.e2e.docs.table import Entry
 
@@ -25,19 +26,29 @@ def run(entry: Entry, room: Room, *, first: int = 0) -> Iterator[str]:
     """
     if entry.before:
         room.shell(entry.before)
-    steps = entry.block.steps()
-    codes = entry.exits * len(steps) if len(entry.exits) == 1 else entry.exits
-    assert len(codes) == len(steps), f"{entry.block.place}: {len(steps)} commands and {len(codes)} exit codes"
+    found = steps(entry)
+    codes = entry.exits * len(found) if len(entry.exits) == 1 else entry.exits
+    assert len(codes) == len(found), f"{entry.block.place}: {len(found)} commands and {len(codes)} exit codes"
     here = Room(root=room.root, environ={**room.environ, **entry.environ})
-    for step, wanted in zip(steps, codes, strict=True):
+    for step, wanted in zip(found, codes, strict=True):
         code, printed = _ran(step, here, first)
         first = code
         if code != wanted:
             yield f"{entry.block.place}: exit code {code}, not {wanted}, of {step.command}\n" + "\n".join(printed)
-        elif entry.compare and step.output and (told := difference(_shown(step), printed)):
+        elif entry.compare and step.output and (told := _differs(entry, _shown(step), printed)):
             yield f"{entry.block.place}: {step.command}\n{told}\n--- all that was printed:\n" + "\n".join(printed)
     if entry.after:
         room.shell(entry.after)
+
+
+def steps(entry: Entry) -> tuple[Step, ...]:
+    """Its commands, or what is typed in their place: each for the one that the page shows, or for a form any number."""
+    shown = entry.block.steps()
+    if not entry.typed:
+        return shown
+    if not shown:
+        return tuple(Step(command=command, output=()) for command in entry.typed)
+    return tuple(Step(command=command, output=step.output) for command, step in zip(entry.typed, shown, strict=True))
 
 
 def write(entry: Entry, room: Room) -> None:
@@ -47,11 +58,20 @@ def write(entry: Entry, room: Room) -> None:
     path.write_text(entry.block.text + "\n", encoding="utf-8")
 
 
+def _differs(entry: Entry, shown: Sequence[str], printed: Sequence[str]) -> str:
+    """What is otherwise, of all or of the words behind a mark, each once."""
+    if entry.marked:
+        shown, printed = marked(shown), marked(printed)
+    return difference(shown, printed)
+
+
 def _shown(step: Step) -> list[str]:
     return [line for line in step.output if line != _INTERRUPT]
 
 
 def _ran(step: Step, room: Room, before: int) -> tuple[int, list[str]]:
+    if (call := inside.read(step.command)) is not None:
+        return inside.run(call, room)
     log = room.root.parent / f"{room.root.name}.log"
     with log.open("w+", encoding="utf-8") as out:
         process = subprocess.Popen(

@@ -1,8 +1,8 @@
 """What is done with each block: `table/*.yaml`, and the defaults where a block is not in there.
 
 A page is `{in: PROJECT, blocks: [ENTRY, …]}`, or `{by: TESTS}` where it has tests of its own. An entry names its block
-by `at`, what it begins with or what only it has, and says what it is (`file`, `load`), or `why` it is not run. Else
-commands are run, and other languages parsed.
+by `at`, what it begins with or what only it has, and says what it is (`file`, `load`), what is `typed` for its names,
+or `why` it is not run. Else commands are run, and other languages parsed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tests.e2e.docs import planning
 from tests.e2e.docs.blocks import PROJECT, Block, pages, read
 
 _FOLDER = Path(__file__).parent / "table"
@@ -25,10 +26,12 @@ class Way(StrEnum):
 
     COMPARED = "run, and its output compared"
     RUN = "run, and its exit code held"
+    TYPED = "a form: every command and option of it run with names filled in"
     FILE = "a file of a project whose commands are run"
     ELSEWHERE = "run by tests of the page's own"
     LOADED = "loaded as the file of ours that it is"
-    COMMANDS = "its commands read by the command line's own parser"
+    PLANNED = "not run: its runs planned with --dry-run, and what that prints compared"
+    COMMANDS = "not run: its commands read by the command line's own parser"
     PARSED = "parsed"
     SAID = "its words looked for in the code that says them"
     EXCUSED = "excused"
@@ -63,8 +66,10 @@ class Entry:
 
     file: its place in the project; load: which file of ours it is; why: the reason where it is not run; by: the tests
     that run it, where those are of the page; before: shell that prepares it; after: shell that must hold then; exits:
-    exit codes of its commands, one for all or one each; compare: whether its output is held to what is shown; needs:
-    words of what the machine must have; beside: empty files that a loaded one names.
+    exit codes of its commands, one for all or one each; compare: whether its output is held to what is shown, marked:
+    and of that the words behind a mark alone; needs: words of what the machine must have; beside: empty files that a
+    loaded one names; typed: commands in place of its own, whose names have to be filled in; room: the page in whose
+    project it is run, after all of that page.
     """
 
     block: Block
@@ -76,9 +81,12 @@ class Entry:
     after: str = ""
     exits: tuple[int, ...] = (0,)
     compare: bool = True
+    marked: bool = False
     needs: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
+    room: str = ""
 
     @property
     def way(self) -> Way:
@@ -87,7 +95,9 @@ class Entry:
             return Way.FILE
         if self.load:
             return Way.LOADED
-        if self.why is not None:
+        if self.typed and not self.block.steps():
+            return Way.TYPED
+        if self.why is not None and not self.typed:
             return self._not_run(self.why)
         if not self.block.is_terminal:
             return Way.PARSED
@@ -99,8 +109,10 @@ class Entry:
             return Way.ELSEWHERE
         if why is Why.SITUATION and not self.block.steps():
             return Way.SAID
-        ours = why is not Why.FOREIGN and any(_is_ours(line) for line in commands(self.block))
-        return Way.COMMANDS if ours else Way.EXCUSED
+        ours = [] if why is Why.FOREIGN else [line for line in commands(self.block) if _is_ours(line)]
+        if not ours:
+            return Way.EXCUSED
+        return Way.PLANNED if any(planning.plan_of(line) for line in ours) else Way.COMMANDS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,6 +123,11 @@ class Page:
     home: Home
     entries: tuple[Entry, ...]
     problems: tuple[str, ...] = ()
+
+
+def guests(page: str) -> tuple[Entry, ...]:
+    """The blocks of other pages that are run in this one's project."""
+    return tuple(entry for each in table().values() for entry in each.entries if entry.room == page)
 
 
 def commands(block: Block) -> tuple[str, ...]:
@@ -180,10 +197,13 @@ def _page(name: str, said: Mapping[str, Any], problems: list[str]) -> Page:
 
 
 _KEYS = {"at", "by", "file", "load", "why", "before", "after", "exits", "compare", "needs", "environ", "beside"}
+_KEYS |= {"typed", "room"}
 
 
 def _entry(block: Block, said: Mapping[str, Any]) -> Entry:
-    exits = said.get("exits", 0)
+    typed = said.get("typed", ())
+    codes = [each[1] if isinstance(each, list) else 0 for each in typed]
+    exits = said.get("exits", codes or 0)
     return Entry(
         block=block,
         file=said.get("file", ""),
@@ -193,10 +213,13 @@ def _entry(block: Block, said: Mapping[str, Any]) -> Entry:
         before=said.get("before", ""),
         after=said.get("after", ""),
         exits=tuple(exits) if isinstance(exits, list) else (exits,),
-        compare=said.get("compare", True),
+        compare=bool(said.get("compare", True)),
+        marked=said.get("compare") == "marked words",
         needs=tuple(_words(said.get("needs", ""))),
         environ={name: str(value) for name, value in said.get("environ", {}).items()},
         beside=tuple(_words(said.get("beside", ""))),
+        typed=tuple(each[0] if isinstance(each, list) else each for each in typed),
+        room=said.get("room", ""),
     )
 
 

@@ -1,4 +1,4 @@
-"""The same for pages that go on in the desk of docs/adopting.md. It is recorded once, so one worker has all of them."""
+"""The same for pages that go on in the desk of docs/adopting.md."""
 
 from __future__ import annotations
 

@@ -6,9 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.e2e.docs import loading
+from tests.e2e.docs import loading, page_runs
 from tests.e2e.docs.blocks import pages
 from tests.e2e.docs.command_lines import wrong
+from tests.e2e.docs.projects import Rooms
 from tests.e2e.docs.spoken import strange
 from tests.e2e.docs.table import Entry, Way, commands, table
 
@@ -56,7 +57,19 @@ def test_another_language_is_parsed(entry: Entry) -> None:
     loading.parse(entry.block.language, entry.block.text)
 
 
-@pytest.mark.parametrize("entry", entries(Way.COMMANDS), ids=places(entries(Way.COMMANDS)))
+@pytest.mark.parametrize("entry", entries(Way.TYPED), ids=places(entries(Way.TYPED)))
+def test_of_a_form_every_command_and_option_is_typed(entry: Entry) -> None:
+    assert page_runs.untyped(entry) == []
+
+
+@pytest.mark.parametrize("entry", entries(Way.PLANNED), ids=places(entries(Way.PLANNED)))
+def test_a_run_that_takes_too_long_is_planned_as_the_page_shows_it(entry: Entry, rooms: Rooms) -> None:
+    assert list(page_runs.planned(entry, rooms.shared())) == []
+
+
+@pytest.mark.parametrize(
+    "entry", entries(Way.COMMANDS, Way.PLANNED, Way.TYPED), ids=places(entries(Way.COMMANDS, Way.PLANNED, Way.TYPED))
+)
 def test_a_command_that_is_not_run_would_be_understood(entry: Entry) -> None:
     assert [told for line in commands(entry.block) for told in wrong(line)] == []
 
