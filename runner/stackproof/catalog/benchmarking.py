@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stackproof.catalog import templates
 from stackproof.catalog.yaml_source import Section
 
 TIMEOUT = 300.0
@@ -27,6 +28,7 @@ def benchmark(section: Section) -> BenchmarkSpec | None:
         return None
     inner.only("command", "timeout")
     command = inner.texts("command")
+    templates.check(inner, "command", templates.BENCHMARK)
     if not any("{result}" in part for part in command):
         inner.fail(f"'command' of {inner.what} must say where the measured times go: {{result}}", key="command")
     return BenchmarkSpec(command=command, timeout=inner.seconds("timeout") or TIMEOUT)

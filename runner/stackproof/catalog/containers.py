@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from stackproof.catalog import templates
 from stackproof.catalog.names import check_name
 from stackproof.catalog.records import BesideSpec, Until
 from stackproof.catalog.stacks import docker, readiness
@@ -60,6 +61,7 @@ def load_container(path: Path, *, shown: str) -> tuple[BesideSpec, Section]:
         provides=_variables(section, "provides"),
         source=path,
     )
+    templates.check(section, "command", templates.IN_A_CONTAINER, elsewhere=templates.OF_A_STACK)
     for variable, value in spec.provides.items():
         for word in re.findall(r"\{(\w+)\}", value):
             if word not in _FILLED:

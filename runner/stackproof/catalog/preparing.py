@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stackproof.catalog import templates
 from stackproof.catalog.yaml_source import Section
 
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
@@ -44,6 +45,7 @@ def preparing(section: Section, folder: Path) -> PrepareSpec | None:
     if inner is None:
         return None
     inner.only("command", "files", "needs")
+    templates.check(inner, "command", (), elsewhere=("prepared", *templates.OF_A_STACK))
     command, files = inner.texts("command"), inner.texts("files")
     if not command or not files:
         inner.fail(f"{inner.what} lacks {'files' if command else 'command'!r}")

@@ -190,13 +190,15 @@ class StackSpec:
     description: one line, shown by `stackproof stack`. modes: how it can run. python_path: folders put in front of
     the import path. app: `module:name` of an ASGI application, or of a function without arguments that returns one
     (library mode); None there: a plain library, which tests import and call. command: argv with the templates
-    {python}, {host}, {port}, {folder}, {project} and {run_dir} (server mode). cwd: folder that the server runs in,
-    relative to the file; default: that of the file. under_exec: the command is started through `stackproof exec`.
+    {python}, {host}, {port}, {folder}, {project} and {run_dir}, and {prepared}, where `prepare` has made something
+    (server mode). cwd: folder that the server runs in, relative to the file; default: that of the file. under_exec:
+    the command is started through `stackproof exec`.
     recorder: where its calls are recorded; edge: what that needs where it is the edge. header: the request header
     that carries the test id. client_key: variable whose value the clients of the tests send as their key. id_hook:
     `module:function`, called with an override for the ids that the stack makes (`recorder.ids`). port: fixed port;
-    without it the kernel assigns one. readiness: when its server counts as ready. env: variables for it; {port},
-    {base_url}, {run_dir}, {project} and {folder} are filled in. url: where a stack runs already (remote mode only).
+    without it the kernel assigns one. readiness: when its server counts as ready. env: variables for it; {host},
+    {port}, {base_url}, {run_dir}, {recording_dir}, {project} and {folder} are filled in. url: where a stack runs
+    already (remote mode only).
     prepare: what is made of its folder first. lacks: tests that it cannot pass, since it does not have what they
     ask for: file, folder or node id -> what that is. docker: how it runs in a container, where it can. containers:
     what has to run beside it there. variables: `STACKPROOF_…` name -> the stack's own name for it. python: the
@@ -291,10 +293,10 @@ class ServiceSpec:
     """A model provider that runs on this machine, from `stacks/<name>/service.yaml`.
 
     description: one line, shown by `stackproof services`. requirements: file for pip, installed into a virtual
-    environment of the service's own. command: argv with the templates {python}, {port} and {cache}. readiness: when
-    it counts as ready. docker: how it runs in a container; asked for by `docker:NAME`, and without a command the only
-    way. api_path: what follows the origin in the URL handed to a setup's provider variables; {provider} in it is the
-    provider's name. for_each: what comes before that where a setup has several providers, whose calls would not be
+    environment of the service's own. command: argv with the templates {python}, {host}, {port} and {cache}. readiness:
+    when it counts as ready. docker: how it runs in a container; asked for by `docker:NAME`, and without a command the
+    only way. api_path: what follows the origin in the URL handed to a setup's provider variables; {provider} in it is
+    the provider's name. for_each: what comes before that where a setup has several providers, whose calls would not be
     told apart at one URL. server: its name and version, for the provenance of recordings. models: facts for it, by
     alias. synthetic: no model answers, so each recording says that it is synthetic.
     """

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stackproof.catalog import templates
 from stackproof.catalog.preparing import PrepareSpec, preparing
 from stackproof.catalog.yaml_source import Section
 
@@ -44,11 +45,14 @@ def runner(section: Section, project: Path) -> RunnerSpec | None:
     if not folder.is_dir() or not folder.resolve().is_relative_to(project.resolve()):
         inner.fail(f"'folder' of {inner.what} names {shown!r}, which is no folder of the project", key="folder")
     command = inner.texts("command")
+    templates.check(inner, "command", templates.RUNNER)
     if not any("{junit}" in part for part in command):
         inner.fail(f"'command' of {inner.what} must say where the report goes: {{junit}}", key="command")
     more = inner.section("options", f"'options' of {inner.what}")
     if more is not None:
         more.only(*OPTIONS)
+        for name in more.data:
+            templates.check(more, name, templates.OPTION)
     return RunnerSpec(
         name=inner.required_text("name"),
         folder=folder,

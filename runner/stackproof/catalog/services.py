@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
+from stackproof.catalog import templates
 from stackproof.catalog.records import ServiceImage, ServiceSpec
 from stackproof.catalog.stacks import docker, existing, readiness
 from stackproof.catalog.yaml_source import Section, plain, read
@@ -28,6 +29,7 @@ def load_service(path: Path, *, shown: str) -> ServiceSpec:
     )
     requirements = section.text("requirements")
     command = section.texts("command")
+    templates.check(section, "command", templates.OF_A_SERVICE)
     image = _image(section, path.parent)
     if not command and image is None:
         section.fail(f"{section.what} lacks 'command'", key="command")
@@ -62,11 +64,17 @@ def _image(section: Section, folder: Path) -> ServiceImage | None:
         inner.fail(f"{inner.what} lacks 'port', where it listens inside", key="docker")
     return ServiceImage(
         **{item.name: getattr(spec, item.name) for item in fields(spec)},
-        env=inner.text_map("env"),
+        env=_env(inner),
         cache=inner.text("cache"),
         pull=inner.texts("pull"),
         unpacked=tuple(existing(inner, "unpacked", item, folder) for item in inner.texts("unpacked")),
     )
+
+
+def _env(section: Section) -> dict[str, str]:
+    found = section.text_map("env")
+    templates.check(section, "env", (), elsewhere=templates.OF_A_SERVICE)
+    return found
 
 
 def _url_path(section: Section, key: str, default: str) -> str:
@@ -75,6 +83,7 @@ def _url_path(section: Section, key: str, default: str) -> str:
         return default
     if path and not path.startswith("/"):
         section.fail(f"{key!r} of {section.what} must start with '/'", key=key)
+    templates.check(section, key, ("provider",))
     return path.rstrip("/")
 
 

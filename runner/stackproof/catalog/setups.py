@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from stackproof.catalog import combining
+from stackproof.catalog import combining, templates
 from stackproof.catalog.names import check_name
 from stackproof.catalog.records import ModelRole, ProviderSpec, SetupSpec, Wire
 from stackproof.catalog.yaml_source import Section, read
@@ -62,6 +62,7 @@ def _setup(name: str, section: Section, *, source: Path, known: Mapping[str, Set
         rules=section.rules(),
         source=source,
     )
+    templates.check(section, "replay", ("folder",))
     return combining.combined(own, of, section) if of else own
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from stackproof.catalog import templates
 from stackproof.catalog.benchmarking import benchmark
 from stackproof.catalog.edge import RecorderPlace, edge_spec, recorder_place
 from stackproof.catalog.preparing import preparing
@@ -103,7 +104,18 @@ def load_stack(path: Path, *, shown: str) -> StackSpec:
             section.fail(
                 f"'variables' of {section.what} renames STACKPROOF_… variables, not {variable!r}", key="variables"
             )
+    _check_templates(section)
     return spec
+
+
+def _check_templates(section: Section) -> None:
+    """Refuse what is nearly a template, and one where nothing is filled in."""
+    prepared = ("prepared",) if section.data.get("prepare") is not None else ()
+    templates.check(section, "command", (*templates.COMMAND, *prepared), elsewhere=(*templates.OF_A_STACK, "prepared"))
+    templates.check(section, "env", templates.ENV, elsewhere=templates.OF_A_STACK)
+    templates.check(section, "models", ("name",))
+    models = [f"{role.value}_model" for role in ModelRole]
+    templates.check(section, "edge", models, elsewhere=templates.OF_A_STACK)
 
 
 def _cwd(section: Section, folder: Path) -> Path | None:
@@ -128,6 +140,7 @@ def readiness(section: Section, key: str = "readiness") -> ReadinessSpec:
     path = inner.text("path") or default.path
     if not path.startswith("/"):
         inner.fail(f"'path' in {inner.what} must start with '/'", key="path")
+    templates.check(inner, "path", (), elsewhere=templates.OF_A_STACK)
     return ReadinessSpec(
         path=path,
         status=inner.integer("status", minimum=100) or default.status,

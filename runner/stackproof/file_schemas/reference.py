@@ -23,9 +23,13 @@ mistake is one sentence with its line; what goes together and what does not is s
 
 {yours}
 
+Where a key says that something is filled in, it stands in braces: `{{port}}`. A word in braces that is nearly one of
+these (`{{prot}}`), or is filled in elsewhere alone, is a mistake. Other braces reach the program as they are: those of
+JSON, of a shell (`${{PORT}}`), of other templates (`{{{{.Port}}}}`).
+
 An editor with a YAML language server completes and checks them with a schema of
-[docs/schemas](../../schemas/stack.json). `cp -r "$(stackproof docs --schemas)" .schemas` puts them into the project, and a
-file's first line names its own:
+[docs/schemas](../../schemas/stack.json). `cp -r "$(stackproof docs --schemas)" .schemas` puts them into the project,
+and a file's first line names its own:
 
 ```yaml
 # yaml-language-server: $schema=../../.schemas/stack.json
