@@ -69,7 +69,7 @@ def rehearsed(project: Path, scratch: Path, *words: str, extra: Mapping[str, str
         env={**environment, "TMPDIR": str(scratch), **(extra or {})},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=840,
         check=False,
     )
     assert list(scratch.iterdir()) == [], "something is left behind"

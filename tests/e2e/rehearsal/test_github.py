@@ -263,38 +263,53 @@ _ONE = "on: push\njobs:\n  a:\n    runs-on: x\n"
 
 
 def test_a_time_limit_ends_a_step_with_its_children(rehearse: Callable[..., Any]) -> None:
-    text = _ONE + "    steps: [{run: 'sleep 71 & sleep 72; wait', timeout-minutes: TIME}]\n"
+    steps = f"    steps: [{{run: '{_long(1)} & {_long(2)}; wait', timeout-minutes: TIME}}]\n"
     for time_, words in (("0.01", ()), ("5", ("--timeout", "0.6"))):
-        done = rehearse({"w.yml": text.replace("TIME", time_)}, "--event", "push", *words)
+        done = rehearse({"w.yml": _ONE + steps.replace("TIME", time_)}, "--event", "push", *words)
         assert "its time was up" in done.why("a")
-    assert not _running("sleep 71", "sleep 72")
+    assert _gone(_long(1), _long(2))
 
 
 def test_what_a_job_leaves_running_ends_with_it(rehearse: Callable[..., Any]) -> None:
-    text = _ONE + "    steps: [{run: 'setsid sleep 73 >/dev/null 2>&1 &'}, {run: pgrep -f 'sleep 73'}]\n"
-    assert rehearse({"w.yml": text}, "--event", "push").code == 0
-    assert not _running("sleep 73")
+    # Another process may take a moment to become what it is to be.
+    sees = f"for i in $(seq 600); do if pgrep -fx '{_long(3)}'; then exit 0; fi; sleep 0.1; done; exit 1"
+    steps = f"    steps:\n      - run: setsid {_long(3)} >/dev/null 2>&1 &\n      - run: {sees}\n"
+    assert rehearse({"w.yml": _ONE + steps}, "--event", "push").code == 0
+    assert _gone(_long(3))
 
 
 def test_a_signal_ends_the_rehearsal_its_children_and_its_folder(rehearse: Callable[..., Any], tmp_path: Path) -> None:
-    text = _ONE + "    steps: [{run: 'sleep 74'}]\n"
+    text = _ONE + f"    steps: [{{run: '{_long(4)}'}}]\n"
     rehearse({"w.yml": text}, "--event", "push", "--list")
     words = [sys.executable, "-m", "ci.rehearsal", "--event", "push", "--project", str(tmp_path / "project")]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
     root = Path(__file__).parents[3]
     child = subprocess.Popen(words, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 20
-        while not _running("sleep 74") and time.monotonic() < deadline:
+        deadline = time.monotonic() + 120
+        while not _running(_long(4)) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert _running("sleep 74")
+        assert _running(_long(4))
         child.send_signal(signal.SIGTERM)
-        assert child.wait(20) == 143
+        assert child.wait(120) == 143
     finally:
         child.kill()
         child.communicate()
-    assert not _running("sleep 74")
+    assert _gone(_long(4))
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def _long(number: int) -> str:
+    """A command that lasts longer than a test, and that no other process of this machine has."""
+    return f"sleep {900 + number}.{os.getpid()}"
+
+
+def _gone(*commands: str) -> bool:
+    """Whether none of them runs, once the kernel has done what it was told to."""
+    deadline = time.monotonic() + 60
+    while _running(*commands) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not _running(*commands)
 
 
 def _running(*commands: str) -> list[str]:

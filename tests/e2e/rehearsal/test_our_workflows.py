@@ -41,7 +41,7 @@ def test_every_workflow_is_sound_as_it_is_written(tmp_path: Path, rehearsed_at: 
     assert (done.code, done.findings) == (0, []), done.errors
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_plan_has_lanes_and_a_lane_that_is_cancelled_fails_the_verdict(rehearse: _Rehearse) -> None:
     ends = ("--end", "lane=cancelled", "--end", "lint=success", "--end", "tests=success")
     done = rehearse("replay.yml", "--job", "verdict", *ends, "--expect", "verdict=failure")
@@ -53,7 +53,7 @@ def test_the_plan_has_lanes_and_a_lane_that_is_cancelled_fails_the_verdict(rehea
     assert done.why("verdict").startswith("Every part ended well: exit code 1")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("workflow", "job", "words", "secrets"),
     [
@@ -70,7 +70,7 @@ def test_a_schedule_that_has_nothing_to_go_by_fails_and_opens_one_issue(
     assert [issue["state"] for issue in done.told["issues"]] == ["OPEN"]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_recordings_come_from_one_run_and_are_pushed_by_the_other(
     rehearse: _Rehearse, tmp_path: Path, rehearsed_git: Any
 ) -> None:
@@ -84,7 +84,7 @@ def test_recordings_come_from_one_run_and_are_pushed_by_the_other(
     kept = tmp_path / "kept" / "recordings-patch"
     kept.mkdir(parents=True)
     words = [sys.executable, "-m", "stackproof", "recordings", "patch", "--output", str(kept / "recordings.patch")]
-    subprocess.run(words, cwd=clone, check=True, capture_output=True, timeout=60)
+    subprocess.run(words, cwd=clone, check=True, capture_output=True, timeout=300)
     given = ("--end", "record=success", "--earlier", f"record.yml={kept.parent}", "--label", "record")
     done = rehearse("record.yml", "record-apply.yml", *given, "--commit", there.commit)
     assert done.code == 0, done.errors
