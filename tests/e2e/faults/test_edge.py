@@ -66,8 +66,8 @@ REAL: dict[str, Callable[[Wire], None]] = {
 }
 
 
-def _ask(caller: Caller, url: str, *, patience: float = 60.0, **headers: str) -> Heard:
-    asked: dict[str, Any] = {"json": {"stream": True}, "headers": headers, "timeout": patience}
+def _ask(caller: Caller, url: str, headers: dict[str, str] | None = None, *, patience: float = 60.0) -> Heard:
+    asked: dict[str, Any] = {"json": {"stream": True}, "headers": headers or {}, "timeout": patience}
     return caller.heard("POST", f"{url}/chat/completions", **asked)
 
 
@@ -84,17 +84,17 @@ def test_a_client_of_the_edge_gets_what_a_broken_provider_gives_it(
     whose = {"X-Provider-Data": json.dumps({"__test_id": NODE})}
     provider.script = _whole
     with edges.record() as edge:
-        assert _ask(caller, edge.url, **whose).status == 200
+        assert _ask(caller, edge.url, whose).status == 200
     provider.script = REAL[spec]
     patience = PATIENCE.get(spec, 60.0)
     real = _ask(caller, provider.url, patience=patience)
     with edges.replay() as edge:
         plan.write(edge.settings.run_dir, TEST, [grammar.parse(spec, where=NODE)])
-        ours = _ask(caller, edge.url, patience=patience, **whose)
+        ours = _ask(caller, edge.url, whose, patience=patience)
         plan.end(edge.settings.run_dir, TEST)
         assert [line["fault"] for line in _calls(edge, "injected")] == [spec]
         # Of a test without a plan nothing is changed, though it is the same edge; nothing is recorded for it.
-        other = _ask(caller, edge.url, **{"X-Provider-Data": json.dumps({"__test_id": f"{NODE}_too"})})
+        other = _ask(caller, edge.url, {"X-Provider-Data": json.dumps({"__test_id": f"{NODE}_too"})})
         assert other.status == 424
     assert (ours.error, ours.status, ours.body) == (real.error, real.status, real.body)
     assert ours.headers.get("retry-after") == real.headers.get("retry-after")
