@@ -16,8 +16,8 @@ from typing import Any
 
 from websockets.sync.client import connect
 
-_START = 60.0
-_ANSWER = 60.0
+_START = 120.0
+_ANSWER = 120.0
 _KEYS = {
     "Tab": ("Tab", 9, ""),
     "Enter": ("Enter", 13, "\r"),
@@ -180,11 +180,17 @@ class Page:
         return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
 
     def until(self, expression: str, value: Any) -> None:
-        """Wait until an expression has a value, up to ten seconds."""
-        deadline = time.monotonic() + 10
+        """Wait until an expression has a value, up to two minutes."""
+        deadline = time.monotonic() + _ANSWER
         while (found := self.evaluate(expression)) != value:
             assert time.monotonic() < deadline, f"{expression} is {found!r}, not {value!r}"
             time.sleep(0.02)
+
+    def hear(self, reached: Callable[[], bool]) -> None:
+        """Take what the browser tells of the page until something is reached, up to two minutes."""
+        deadline = time.monotonic() + _ANSWER
+        while not reached() and time.monotonic() < deadline:
+            self.evaluate("new Promise(done => setTimeout(done, 20))")
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """A key of the keyboard."""

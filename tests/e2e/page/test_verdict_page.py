@@ -136,10 +136,10 @@ def test_tests_are_filtered_by_words_outcome_and_cell(show: Open) -> None:
     assert page.evaluate("document.getElementById('all-tests').open") is True
     page.until(FOUND, "All 71 tests")
     page.type("server TURN_3")
-    assert page.text("#found") == "5 of 71 tests"
+    page.until(FOUND, "5 of 71 tests")
     assert page.evaluate("document.querySelectorAll('#test-rows tr').length") == 5
     page.press("Escape")
-    assert page.text("#found") == "All 71 tests"
+    page.until(FOUND, "All 71 tests")
 
     def choose(box: str, value: str) -> None:
         page.evaluate(
@@ -156,7 +156,7 @@ def test_tests_are_filtered_by_words_outcome_and_cell(show: Open) -> None:
     assert page.text("#test-rows code") == "tests/integration/base/test_chat.py::test_two"
     page.evaluate("document.getElementById('filter').focus()")
     page.type("nothing like it")
-    assert page.text("#found") == "0 of 71 tests"
+    page.until(FOUND, "0 of 71 tests")
     assert page.evaluate("document.getElementById('tests-table').hidden") is True
     page.press("Enter")
     assert page.text("h1") == "FAIL", "Enter sends the page nowhere"
@@ -199,7 +199,7 @@ def test_hostile_text_does_nothing(show: Open) -> None:
     page.press("/")
     page.until(FOUND, "All 5 tests")
     page.type("script")
-    assert page.text("#found") == "4 of 5 tests"
+    page.until(FOUND, "4 of 5 tests")
     assert page.evaluate("document.images.length") == 0
     assert page.evaluate("document.scripts.length") == 3
     assert "<img src=x onerror=alert(2)>" in page.text("#test-rows")
@@ -212,6 +212,7 @@ def test_a_script_that_got_in_would_not_run(show: Open) -> None:
         "document.body.append(made); const image = new Image(); image.src = 'https://example.org/x.png'; })()"
     )
     assert page.evaluate("window.caught") is None
+    page.hear(lambda: page.blocked == 1 and len(page.complaints) == 2)
     assert page.blocked == 1
     assert [text for text in page.complaints if "Content Security Policy" in text] == page.complaints
     assert len(page.complaints) == 2
@@ -219,23 +220,21 @@ def test_a_script_that_got_in_would_not_run(show: Open) -> None:
     page.requests.remove("https://example.org/x.png")
 
 
-def test_twenty_thousand_tests_are_loaded_and_filtered_quickly(show: Open) -> None:
+def test_of_twenty_thousand_tests_those_that_are_looked_for_are_shown_a_part_at_a_time(show: Open) -> None:
     page = show("large")
-    loaded = page.evaluate(
-        "(() => { const t = performance.getEntriesByType('navigation')[0]; return t.loadEventEnd - t.startTime; })()"
-    )
-    assert loaded < 5_000  # milliseconds; a second on an idle machine
     page.press("/")
     page.until(FOUND, "All 20,000 tests")
     elements = page.evaluate("document.querySelectorAll('*').length")
     assert elements < 12_000
-    took = page.evaluate(
-        "(() => { const box = document.getElementById('filter'); const times = []; "
+    rows = page.evaluate(
+        "(() => { const box = document.getElementById('filter'); const rows = []; "
         "for (const words of ['a', 'ar', 'area_7', 'area_7 server', '', '9999-value', 'nothing']) { "
-        "box.value = words; const start = performance.now(); box.dispatchEvent(new Event('input')); "
-        "document.body.offsetHeight; times.push(performance.now() - start); } return times; })()"
+        "box.value = words; box.dispatchEvent(new Event('input')); "
+        "rows.push(document.querySelectorAll('#test-rows tr').length); } return rows; })()"
     )
-    assert max(took) < 1_000  # milliseconds; below a tenth of that on an idle machine
+    # However many there are: what takes time is making them.
+    assert max(rows) == 200
+    assert rows[-1] == 0
     page.evaluate("document.getElementById('filter').value = 'area_7'")
     page.evaluate("document.getElementById('filter').dispatchEvent(new Event('input'))")
     assert page.text("#found") == "500 of 20,000 tests"
