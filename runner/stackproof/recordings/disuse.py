@@ -73,6 +73,7 @@ def gather(
     for cell in policy.cells if policy is not None else ():
         if cell.required is Required.ALWAYS:
             usage.expected.setdefault((cell.suite, cell.setup), set()).add(cell.stack)
+            usage.listed.add((cell.suite, cell.setup, cell.stack))
     usage.take_in(observed)
     existing = Existing(
         project=project,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from stackproof.recordings import corpus, leftovers, observed
 from stackproof.recordings.corpus import Entry
 from stackproof.recordings.disuse import Disuse
 from stackproof.recordings.findings import Kind
+from stackproof.recordings.observed import Observed
 from stackproof.recordings.query import Query
-from stackproof.recordings.usage import Use
+from stackproof.recordings.usage import Usage, Use
 from stackproof.run import run_folder
+from stackproof.verdict.policy import PATH
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,13 +101,44 @@ def refuse_unobserved(picked: Picked, disuse: Disuse, wanted: Mapping[str, tuple
         if wanted and suite not in wanted:
             continue
         lacking = disuse.usage.lacking(suite, setup, changed)
-        if lacking:
-            on = "" if lacking[0] == "?" else f" --stack-config {lacking[0]}"
+        if lacking == [_UNKNOWN]:
             raise UsageError(
-                f"suite {suite!r} was not seen to run from the recordings of {setup} as they are now"
-                f"{f', on {lacking[0]}' if on else ''}, so nothing is removed",
-                hint=f"run it in full: {program} --suite {suite} --setup {setup}{on}",
+                f"nothing is removed: suite {suite!r} has not run in full from the recordings of {setup} as they are "
+                "now",
+                hint=f"run it: {program} --suite {suite} --setup {setup}",
             )
+        if lacking:
+            raise UsageError(
+                f"nothing is removed: suite {suite!r} has not run in full on {_all_of(lacking)} from the recordings of "
+                f"{setup} as they are now",
+                hint="\n".join(_next(disuse.usage, suite, setup, lacking, program)),
+            )
+
+
+_UNKNOWN = "?"
+
+
+def _next(usage: Usage, suite: str, setup: str, stacks: Iterable[str], program: str) -> Iterator[str]:
+    """For each stack why it has to be seen, how that is done, and how it is forgotten where nobody uses it any more."""
+    for stack in stacks:
+        runs = usage.runs(suite, setup, stack)
+        listed = (suite, setup, stack) in usage.listed
+        why = f"{PATH.as_posix()} lists it" if listed else f"run {runs[0].run} used it" if runs else "it is known"
+        yield f"{stack}: {why}, so what it asks for has to be seen first:"
+        yield f"  {program} --suite {suite} --setup {setup} --stack-config {stack}"
+        if runs and not listed:
+            folders = " ".join(_folder(one) for one in runs)
+            yield f"  or, where {stack} is used no more, forget what it ran: rm -r {folders}"
+
+
+def _folder(one: Observed) -> str:
+    run_dir = one.folder.parents[1]
+    return (RUNS / one.run).as_posix() if one.local else str(run_dir)
+
+
+def _all_of(stacks: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(stacks[:-1]), stacks[-1])))
 
 
 def remove(removals: Iterable[Removal], root: Path) -> Generator[Removal, None, None]:

@@ -58,7 +58,8 @@ class File:
 class Usage:
     """What all runs say together. Give it the newest run first.
 
-    expected: suite × setup → the stacks that must have been observed before anything there is called unused.
+    expected: suite × setup → the stacks that must have been observed before anything there is called unused. listed:
+    suite, setup and stack of those that the release policy names, whether or not a run had them.
     digest: the digest of a setup's folder and of a suite's files as they are now, asked for only where times do not
     tell. recorded: whether a suite has a folder of recordings in a setup. tests: every test there is, None where that
     was not asked.
@@ -67,6 +68,7 @@ class Usage:
     project: Path
     suites: Mapping[str, tuple[str, ...]]
     expected: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    listed: set[tuple[str, str, str]] = field(default_factory=set)
     recordings_digest: Callable[[str], str]
     suite_digest: Callable[[str], str]
     recorded: Callable[[str, str], bool]
@@ -75,6 +77,7 @@ class Usage:
     _recorded: dict[tuple[str, str, str], Observed] = field(default_factory=dict)
     _seen: dict[tuple[str, str, str], dict[str, tuple[Outcome, Observed]]] = field(default_factory=dict)
     _whole: dict[tuple[str, str, str], Observed] = field(default_factory=dict)
+    _runs: dict[tuple[str, str, str], list[Observed]] = field(default_factory=dict)
     _fixtures: dict[tuple[str, str, str], frozenset[str]] = field(default_factory=dict)
 
     def take_in(self, observed: Iterable[Observed]) -> None:
@@ -89,6 +92,7 @@ class Usage:
                 continue
             key = (one.suite, one.setup, one.stack)
             self.expected.setdefault(key[:2], set()).add(one.stack)
+            self._runs.setdefault(key, []).append(one)
             if one.finished:
                 seen = self._seen.setdefault(key, {})
                 for nodeid, entry in one.log.tests.items():
@@ -143,6 +147,10 @@ class Usage:
             for stack in stacks
             if not ((one := self._whole.get((suite, setup, stack))) and self._had(one, setup, changed))
         ]
+
+    def runs(self, suite: str, setup: str, stack: str) -> list[Observed]:
+        """The kept runs from recordings that make this stack one that must be seen, the newest first."""
+        return self._runs.get((suite, setup, stack), [])
 
     def observed(self, setup: str, nodeid: str) -> bool:
         """Whether any run from recordings of the setup said what became of a test."""

@@ -221,12 +221,26 @@ def test_what_a_passing_test_no_longer_asks_for_is_unused_once_a_run_has_shown_i
     project.tests(_STAYS, _GOES)
     ended = project.do("recordings", "prune")
     assert ended.returncode == 2
-    assert "was not seen to run from the recordings of probe as they are now" in ended.stderr
-    assert "stackproof run --suite base --setup probe" in ended.stderr
+    assert ended.stderr.splitlines() == [
+        "✗ nothing is removed: suite 'base' has not run in full from the recordings of probe as they are now",
+        "  run it: stackproof run --suite base --setup probe",
+    ]
 
     project.run("--pattern", "test_stays")
     assert [one["kind"] for one in project.check(code=6)["findings"]] == ["unused"]
-    assert project.do("recordings", "prune").returncode == 2, "a part of the suite is not the suite"
+    ended = project.do("recordings", "prune")
+    (run,) = [path for path in (project.root / ".stackproof/runs").iterdir() if '"replay"' in (
+        path / "cells/base-probe-library-tiny/recorder.json").read_text()]  # fmt: skip
+    assert ended.returncode == 2, "a part of the suite is not the suite"
+    assert ended.stderr.splitlines() == [
+        (
+            "✗ nothing is removed: suite 'base' has not run in full on library:tiny from the recordings of probe as "
+            "they are now"
+        ),
+        f"  library:tiny: run {run.name} used it, so what it asks for has to be seen first:",
+        "    stackproof run --suite base --setup probe --stack-config library:tiny",
+        f"    or, where library:tiny is used no more, forget what it ran: rm -r .stackproof/runs/{run.name}",
+    ]
     project.run("--workers", "2")
     assert project.prune() == [("unused", "test_stays")]
     assert project.kept() == ["goes", "good morning", "stays"]

@@ -7,16 +7,24 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from stackproof.errors import UsageError
+from stackproof.evidence import testlog
 from stackproof.recorder import recording, sidefile
+from stackproof.recorder.mode import Mode
 from stackproof.recordings import pruning
 from stackproof.recordings.findings import Kind
+from stackproof.recordings.observed import Observed
 from stackproof.recordings.pruning import Removal
+from stackproof.recordings.usage import Usage
 from stackproof.run import run_folder
+
+if TYPE_CHECKING:
+    from stackproof.recordings.disuse import Disuse
 
 
 def removal(path: Path, root: Path, kind: Kind = Kind.UNUSED) -> Removal:
@@ -118,3 +126,42 @@ def _wait_until_it_has_its_command(pid: int) -> None:
     while b"pytest" not in Path(f"/proc/{pid}/cmdline").read_bytes():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def _ran(tmp_path: Path, run: str, stack: str) -> Observed:
+    """A run of a part of the suite, from recordings."""
+    return Observed(
+        run=run, cell="c", folder=tmp_path / run / "cells/c", setup="gpt", suite="base", stack=stack, mode=Mode.REPLAY,
+        began=1.0, ended=2.0, local=run != "ffffff", narrowed=True, root="/r", recordings=None, suite_digest=None,
+        log=testlog.read(tmp_path / "none.jsonl"),
+    )  # fmt: skip
+
+
+def test_why_a_stack_has_to_be_seen_is_told_and_how_it_is_forgotten(tmp_path: Path) -> None:
+    usage = Usage(
+        project=tmp_path, suites={"base": ("tests/base",)}, recordings_digest=str, suite_digest=str,
+        recorded=lambda *_: True,
+    )  # fmt: skip
+    picked = pruning.Picked(changed={("gpt", "base"): 10.0})
+    evidence = cast("Disuse", SimpleNamespace(usage=usage))
+    with pytest.raises(UsageError, match="has not run in full from the recordings of gpt") as raised:
+        pruning.refuse_unobserved(picked, evidence, {}, "stackproof run")
+    assert raised.value.hint == "run it: stackproof run --suite base --setup gpt"
+
+    usage.expected["base", "gpt"] = {"library:desk"}
+    usage.listed.add(("base", "gpt", "library:desk"))
+    runs = ["aaaaaa", "bbbbbb", "cccccc", "ffffff"]
+    usage.take_in([_ran(tmp_path, "dddddd", "library:desk"), *(_ran(tmp_path, run, "server:old") for run in runs)])
+    with pytest.raises(UsageError, match="in full on library:desk and server:old from") as raised:
+        pruning.refuse_unobserved(picked, evidence, {}, "stackproof run")
+    assert (raised.value.hint or "").splitlines() == [
+        "library:desk: ci/release.yaml lists it, so what it asks for has to be seen first:",
+        "  stackproof run --suite base --setup gpt --stack-config library:desk",
+        "server:old: run aaaaaa used it, so what it asks for has to be seen first:",
+        "  stackproof run --suite base --setup gpt --stack-config server:old",
+        (
+            "  or, where server:old is used no more, forget what it ran: rm -r .stackproof/runs/aaaaaa "
+            f".stackproof/runs/bbbbbb .stackproof/runs/cccccc {tmp_path}/ffffff"
+        ),
+    ]
+    pruning.refuse_unobserved(picked, evidence, {"other": ()}, "stackproof run")
