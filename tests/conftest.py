@@ -17,7 +17,6 @@ import pytest
 # (`--dist loadgroup`), beside others with other tests.
 _TOGETHER = (
     "e2e/adoptions/litellm_proxy",
-    "e2e/docs/test_desk_pages.py",
     "e2e/drift/test_changed_provider.py",
     "e2e/drift/test_noise.py",
     "e2e/kubernetes",
@@ -43,6 +42,19 @@ def pytest_configure(config: pytest.Config) -> None:
     """Have pytest start faster where tests start it; not where it is a worker of this one that starts."""
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         os.environ.setdefault("PYTEST_ADDOPTS", _USELESS)
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        _draw_examples()
+
+
+def _draw_examples() -> None:
+    """Have a slow machine be no failure of an example; where CI runs them, they are the same in each run."""
+    from hypothesis import HealthCheck, settings
+
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings.register_profile(
+        "any machine", deadline=None, derandomize="CI" in os.environ, database=None, suppress_health_check=slow
+    )
+    settings.load_profile("any machine")
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)

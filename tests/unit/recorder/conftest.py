@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 
 from stackproof.recorder import scope as scopes
@@ -18,10 +17,6 @@ from stackproof.recorder.interaction import Request
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import Provider, Settings
-
-# A busy machine is no failure of an example.
-hypothesis.settings.register_profile("recorder", deadline=None)
-hypothesis.settings.load_profile("recorder")
 
 URL = "http://localhost:11434/v1"
 TEST = "tests/integration/base/test_chat.py::test_it"
