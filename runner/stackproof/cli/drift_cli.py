@@ -15,7 +15,7 @@ from stackproof.cli.recordings_words import Room, room
 from stackproof.cli.surroundings import Surroundings, run_folder
 from stackproof.drift import cell, markdown, telling
 from stackproof.errors import ExitCode, NotProvenError, UsageError
-from stackproof.evidence import drift, jsonfile
+from stackproof.evidence import age, drift, jsonfile
 from stackproof.evidence.drift import DriftFacts
 from stackproof.plan import RUNS
 from stackproof.recorder.mode import Mode
@@ -89,7 +89,7 @@ def _newest(project: Path) -> Path:
         raise UsageError(
             "no run has observed live answers yet", hint="`stackproof run --inference-mode verify` makes one"
         )
-    return max(found, key=lambda path: path.stat().st_mtime).parents[2]
+    return max(found, key=age.changed).parents[2]
 
 
 def _observed(folder: Path) -> bool:

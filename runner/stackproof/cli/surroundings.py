@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from stackproof.errors import UsageError
-from stackproof.evidence import jsonfile
+from stackproof.evidence import age, jsonfile
 
 if TYPE_CHECKING:
     from stackproof.catalog.records import Catalog
@@ -45,7 +45,7 @@ def run_folder(project: Path, named: str | None) -> Path:
 
 def newest_run(project: Path) -> Path | None:
     """The newest run that could hold cells of a policy; a live smoke is evidence beside it, and does not hide it."""
-    found = sorted(runs_of(project).glob("*/manifest.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    found = sorted(runs_of(project).glob("*/manifest.json"), key=age.changed, reverse=True)
     runs = (path.parent for path in found)
     return next((run for run in runs if (jsonfile.read(run / "plan.json") or {}).get("kind") != "smoke"), None)
 

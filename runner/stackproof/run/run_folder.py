@@ -7,7 +7,7 @@ import shutil
 import socket
 from pathlib import Path
 
-from stackproof.evidence import jsonfile
+from stackproof.evidence import age, jsonfile
 from stackproof.stack import lifetime, proctable
 
 KEPT = 20
@@ -66,7 +66,7 @@ def markers(run_id: str, cell_dir: Path) -> tuple[str, ...]:
 def prune(runs: Path, *, keep: int = KEPT) -> None:
     """Remove all but the newest `keep` run folders; one that is still owned stays."""
     folders = [folder for folder in runs.iterdir() if folder.is_dir() and not folder.is_symlink()]
-    folders.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+    folders.sort(key=age.changed, reverse=True)
     for folder in folders[keep:]:
         if not (folder / OWNER).exists():
             shutil.rmtree(folder, ignore_errors=True)

@@ -14,7 +14,7 @@ from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from stackproof.ci.log import NOWHERE, Log
-from stackproof.evidence import steps
+from stackproof.evidence import age, steps
 
 _EVERY = 15.0  # seconds between two signs of life where nothing redraws itself
 
@@ -83,7 +83,7 @@ def last(run_dir: Path) -> dict[str, float]:
     """What each step took the last time, in the releases and lanes beside `run_dir`; empty where there are none."""
     others = [path for path in run_dir.parent.glob(f"*/{steps.NAME}") if path.parent != run_dir]
     took: dict[str, float] = {}
-    for path in sorted(others, key=lambda path: path.stat().st_mtime):
+    for path in sorted(others, key=age.changed):
         # A lane has a part of the steps only.
         took |= steps.read(path.parent)
     return took

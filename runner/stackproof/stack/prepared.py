@@ -23,6 +23,7 @@ from pathlib import Path
 from stackproof.catalog.preparing import PrepareSpec
 from stackproof.catalog.records import StackSpec
 from stackproof.errors import MissingProgramError
+from stackproof.evidence import age
 from stackproof.stack import package_index, service, step
 from stackproof.stack.process import Process
 
@@ -170,6 +171,6 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _prune(work: Path) -> None:
-    copies = sorted((path for path in work.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
+    copies = sorted((path for path in work.iterdir() if path.is_dir()), key=age.changed)
     for path in copies[:-_KEPT]:
         shutil.rmtree(path, ignore_errors=True)

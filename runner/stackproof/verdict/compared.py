@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stackproof.errors import UsageError
-from stackproof.evidence import benchmark, benchmark_changes, gather, jsonfile
+from stackproof.evidence import age, benchmark, benchmark_changes, gather, jsonfile
 from stackproof.evidence.benchmark import BenchmarkFacts
 from stackproof.evidence.benchmark_changes import BenchmarkChanges, ChangeKind
 from stackproof.evidence.live import DriftCounts
@@ -185,7 +185,7 @@ def newest_before(run_dir: Path, *beside: Path) -> Path | None:
     except OSError:
         return None
     named = [path for path in others if _usable(jsonfile.read(path) or {})]
-    return max(named, key=lambda path: path.stat().st_mtime, default=None)
+    return max(named, key=age.changed, default=None)
 
 
 def compare(now: Results, then: Results) -> Compared:
