@@ -20,7 +20,7 @@ from stackproof.stack.readiness import refuse_foreign, wait_ready
 NAME = "edge"
 LOG = "edge.log"
 _FOLDER = "edge"
-_READY = ReadinessSpec(path=HEALTH, timeout=30.0)
+_READY = ReadinessSpec(path=HEALTH)
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 
 
