@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -110,8 +111,13 @@ def _show(text: str, environ: Mapping[str, str]) -> None:
     """On standard output, by way of a pager where a person sits at it."""
     at_terminal = _columns(environ) is not None and environ.get("TERM") not in ("dumb", "unknown")
     pager = paging.program(environ) if at_terminal else None
-    if pager is None or not paging.show(f"{text}\n", pager, environ):
+    if pager is not None and paging.show(f"{text}\n", pager, environ):
+        return
+    try:
         print(text, flush=True)
+    except BrokenPipeError:
+        # Who has read enough of it leaves, as from `| less`. Nothing may be written there any more, at exit neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _columns(environ: Mapping[str, str]) -> int | None:

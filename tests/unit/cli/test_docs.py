@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -294,6 +295,14 @@ def test_a_pager_gets_the_text_and_says_whether_it_is_there(tmp_path: Path) -> N
     assert paging.show("a word\n" * 100_000, "true", PERSON)
     assert not paging.show("a word\n", "no-such-pager 2>/dev/null", PERSON)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_who_has_read_enough_may_leave(tmp_path: Path) -> None:
+    # More than a pipe holds.
+    line = f"{shlex.quote(sys.executable)} -m stackproof docs --search e | head -c 6; echo ${{PIPESTATUS[0]}}"
+    variables = {**PERSON, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(["bash", "-c", line], env=variables, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("index:0\n", "")
 
 
 @pytest.mark.parametrize(
