@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,10 @@ from ci.swarm_engines.node import Node, discard
 NEEDS = ("ip", "iptables", "nsenter", "unshare", "setsid", "mount", "dockerd", "docker")
 SIZE = "4g"
 _MOST = 64
+_READY = 120.0  # seconds until the manager has to see all of them
 _LOADS = 300.0  # seconds that all engines may take for an image
 _LONGEST = 107  # bytes that the path of a socket may have
-_HEARTBEAT = 2_000_000_000  # ns; the manager misses a node after three
+_HEARTBEAT = 3_000_000_000  # ns; the manager misses a node after three
 
 
 def missing() -> str:
@@ -49,10 +51,13 @@ class Bed:
     def nodes(self) -> list[Node]:
         """All that are there, or of which something is."""
         found = {int(path.name.removeprefix("engine-")) for path in self.folder.glob("engine-*")}
-        spaces = run("ip", "netns", "list").splitlines()
-        names = (line.split()[0] for line in spaces if line)
-        found |= {int(name.rpartition("-")[2]) for name in names if name.startswith(f"{self.name}-")}
+        found |= {int(name.rpartition("-")[2]) for name in self.spaces()}
         return [self.node(number) for number in sorted(found)]
+
+    def spaces(self) -> list[str]:
+        """The network namespaces that are called after its bridge."""
+        names = (line.split()[0] for line in run("ip", "netns", "list").splitlines() if line)
+        return [name for name in names if name.startswith(f"{self.name}-")]
 
     @property
     def rule(self) -> tuple[str, ...]:
@@ -146,7 +151,10 @@ def _bridge(folder: Path) -> Bed:
     """The first that nobody has: the kernel gives a name to one only."""
     for number in range(_MOST):
         bed = Bed(folder=folder, name=f"spsw{number}")
-        if attempted("ip", "link", "add", "name", bed.name, "address", _mark(folder), "type", "bridge"):
+        # Their names are this machine's, and a bridge that is of one network namespace may have gone, or be in another.
+        if not bed.spaces() and attempted(
+            "ip", "link", "add", "name", bed.name, "address", _mark(folder), "type", "bridge"
+        ):
             run("ip", "address", "add", f"{bed.network}.1/24", "dev", bed.name)
             run("ip", "link", "set", bed.name, "up")
             run("iptables", "--wait", "--insert", *bed.rule)
@@ -163,3 +171,8 @@ def _join(nodes: Sequence[Node]) -> None:
     for node in others:
         where = {**known, "AdvertiseAddr": node.address, "RemoteAddrs": [f"{first.address}:2377"]}
         ask(node.socket, "POST", "/swarm/join", {**where, "JoinToken": token})
+    deadline = time.monotonic() + _READY
+    while [item["Status"]["State"] for item in ask(first.socket, "GET", "/nodes")] != ["ready"] * len(nodes):
+        if time.monotonic() > deadline:
+            raise BedError(f"the engines were no swarm of {len(nodes)} within {_READY:.0f} s")
+        time.sleep(0.05)

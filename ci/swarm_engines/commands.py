@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-_PROGRAM = 60.0  # seconds
-_ANSWER = 60.0  # seconds
+_PROGRAM = 180.0  # seconds
+_ANSWER = 120.0  # seconds
 
 
 class BedError(Exception):

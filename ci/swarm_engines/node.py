@@ -14,10 +14,10 @@ from pathlib import Path
 
 from ci.swarm_engines.commands import BedError, ask, attempted, run
 
-_ANSWERS = 60.0  # seconds until an engine has to answer
-_BEGINS = 5.0  # seconds until it has to run
+_ANSWERS = 180.0  # seconds until an engine has to answer
+_BEGINS = 30.0  # seconds until it has to run
 _DATA = "data"
-_GONE = 20.0  # seconds until what was killed has to be gone
+_GONE = 60.0  # seconds until what was killed has to be gone
 
 # The first process of the engine's machine: it buries what others leave behind, which dockerd does not. What /sys shows
 # of networks is that of whoever mounts it.

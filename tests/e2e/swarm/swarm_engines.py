@@ -20,8 +20,8 @@ from stackproof.stack.engine import Engine
 from stackproof.stack.engine_records import NodeFacts
 
 COUNT = 3
-_SEEN = 60.0  # seconds until the manager has to see what became of a node
-_CLEAN = 30.0  # seconds until what was removed has to be gone on all engines
+_SEEN = 120.0  # seconds until the manager has to see what became of a node
+_CLEAN = 120.0  # seconds until what was removed has to be gone on all engines
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,7 +138,7 @@ class SwarmEngines:
 
 
 def until(
-    holds: Callable[[], bool], otherwise: str, seconds: float = 30.0, told: Callable[[], object] = lambda: ""
+    holds: Callable[[], bool], otherwise: str, seconds: float = 120.0, told: Callable[[], object] = lambda: ""
 ) -> None:
     """Wait until something holds; an assertion fails where it does not in time."""
     deadline = time.monotonic() + seconds
@@ -174,4 +174,4 @@ def left_by_killed_tests(place: Path, prefix: str) -> None:
 
 def run(command: list[str], environ: Mapping[str, str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """A command to its end; the caller judges its exit code."""
-    return subprocess.run(command, env=dict(environ), cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, env=dict(environ), cwd=cwd, capture_output=True, text=True, timeout=600, check=False)

@@ -66,7 +66,7 @@ class SwarmProject:
     def run(self, *arguments: str, shards: int = 3) -> Finished:
         """The same, to its end."""
         process = self.start(*arguments, shards=shards)
-        output = finish(process, 240)
+        output = finish(process, 480)
         return Finished(code=process.returncode, output=output, seconds=0.0)
 
     def shards(self) -> dict[str, Path]:

@@ -104,12 +104,12 @@ def registry(swarm: SwarmEngines, tmp_path: Path) -> Iterator[Callable[..., str]
     yield start
     for process in started:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=120)
 
 
 def _listens(address: str) -> bool:
     host, _, port = address.partition(":")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=30):
         return True
     return False
 
@@ -226,7 +226,11 @@ def test_credentials_are_those_of_dockers_own_configuration(
             JobSpec(name="tried", image=found.reference, replicas=3, per_node=1, labels=RUN, command=("/file",))
         )
         try:
-            until(lambda: swarm.has(3, found.reference), "not fetched", told=lambda: engine.tasks(job))
+            until(
+                lambda: all(swarm.has(number, found.reference) for number in range(1, COUNT + 1)),
+                "not fetched",
+                told=lambda: engine.tasks(job),
+            )
         finally:
             engine.remove_service(job)
 

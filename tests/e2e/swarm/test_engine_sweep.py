@@ -19,7 +19,7 @@ def left_by(swarm: SwarmEngines, run_id: str, pid: int, *, host: str = "engine-1
     engine, marks = swarm.manager, labels.of(run_id, "toy", labels.owner(pid))
     image = engine.image(swarm.base)
     assert image is not None
-    command = ("python3", "-c", "import os, time; print(os.environ.get('WHO', 'depot'), flush=True); time.sleep(600)")
+    command = ("python3", "-c", "import os, time; print(os.environ.get('WHO', 'depot'), flush=True); time.sleep(3600)")
     network = engine.create_overlay(f"{run_id}-net", labels=marks, internal=True)
     secret = engine.create_secret(f"{run_id}-secret", b"of nobody else", labels=marks)
     job = engine.create_job(
@@ -44,10 +44,14 @@ def left_by(swarm: SwarmEngines, run_id: str, pid: int, *, host: str = "engine-1
     until(lambda: [task.state for task in engine.tasks(job)] == ["running"], "no task runs")
 
 
+def _logs(swarm: SwarmEngines, run_id: str) -> list[str]:
+    return sorted(run([*STACK, "logs", run_id], swarm.environ()).stdout.split())
+
+
 def test_only_what_killed_runs_left_goes(swarm: SwarmEngines) -> None:
     with subprocess.Popen(["true"]) as gone:
         pass
-    with subprocess.Popen(["sleep", "600"]) as alive:
+    with subprocess.Popen(["sleep", "3600"]) as alive:
         try:
             left_by(swarm, "dead", gone.pid)
             left_by(swarm, "live", alive.pid)
@@ -61,7 +65,10 @@ def test_only_what_killed_runs_left_goes(swarm: SwarmEngines) -> None:
             assert (swept.returncode, swept.stderr) == (0, "")
             assert swept.stdout == "run dead was killed; removed 1 service, 1 container, 1 secret and 1 network\n"
             assert [item.labels[labels.RUN] for item in sweep.listed(swarm.manager)] == ["live"] * 4
-            assert sorted(run([*STACK, "logs", "live"], swarm.environ()).stdout.split()) == ["depot", "task"]
+            # They run, and say so a moment later.
+            until(
+                lambda: _logs(swarm, "live") == ["depot", "task"], "not both speak", told=lambda: _logs(swarm, "live")
+            )
             everything = run([*STACK, "down", "--all"], swarm.environ())
             assert everything.stdout == "run live is down; removed 1 service, 1 container, 1 secret and 1 network\n"
         finally:

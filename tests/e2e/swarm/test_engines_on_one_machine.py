@@ -39,7 +39,7 @@ def command(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]
         env={**os.environ, "PYTHON": sys.executable, **environ},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 
@@ -71,6 +71,32 @@ def orphans() -> set[str]:
     return {line for line in shown if (named := _BRIDGE.search(line)) and named.group() not in bridges}
 
 
+@pytest.fixture
+def before() -> set[str]:
+    """What others have left on this machine."""
+    return set() if bed.missing() else orphans()
+
+
+def assert_gone(folder: Path, before: set[str]) -> None:
+    """Nothing of them is left. The kernel takes links of a namespace away after it has gone, and others come and go."""
+    until(lambda: of(folder) == [] and orphans() <= before, "left", told=lambda: (of(folder), orphans() - before))
+    assert bed.found(folder) is None
+
+
+@pytest.fixture
+def somebodys() -> Iterator[str]:
+    """A network namespace of engines whose bridge is gone, or where nobody here sees it: the first one in the way."""
+    lacks = bed.missing()
+    if lacks:
+        pytest.skip(f"a swarm of engines on one machine needs {lacks}")
+    shown = [subprocess.check_output(("ip", *words), text=True) for words in (("-brief", "link"), ("netns",))]
+    taken = {found.group() for found in _BRIDGE.finditer("".join(shown))}
+    name = next(f"spsw{number}-1" for number in range(64) if f"spsw{number}" not in taken)
+    subprocess.run(("ip", "netns", "add", name), check=True)
+    yield name
+    subprocess.run(("ip", "netns", "delete", name), check=True)
+
+
 def test_two_swarms_stand_side_by_side_and_go_one_by_one(folder: Path) -> None:
     other = folder.with_name("other")
     first = command("up", str(folder), "2")
@@ -88,35 +114,30 @@ def test_two_swarms_stand_side_by_side_and_go_one_by_one(folder: Path) -> None:
     finally:
         gone = command("down", str(other))
     assert gone.returncode == 0, gone.stderr
-    assert of(other) == []
+    until(lambda: of(other) == [], "left", told=lambda: of(other))
     assert not other.exists()
-    nodes = subprocess.check_output(
-        (
-            "docker",
-            "--host",
-            f"unix://{folder}/engine-1/docker.sock",
-            "node",
-            "ls",
-            "--format",
-            "{{.Hostname}} {{.Status}}",
-        ),
-        text=True,
-    )
-    assert sorted(nodes.splitlines()) == ["engine-1 Ready", "engine-2 Ready"]
+    socket = f"unix://{folder}/engine-1/docker.sock"
+    shown = ("docker", "--host", socket, "node", "ls", "--format", "{{.Hostname}} {{.Status}}")
+
+    def nodes() -> list[str]:
+        return sorted(subprocess.check_output(shown, text=True).splitlines())
+
+    until(lambda: nodes() == ["engine-1 Ready", "engine-2 Ready"], "the first are not whole", told=nodes)
 
 
-def test_what_cannot_come_up_leaves_nothing(folder: Path) -> None:
+def test_what_cannot_come_up_leaves_nothing_and_takes_nothing_of_others(
+    folder: Path, somebodys: str, before: set[str]
+) -> None:
     done = command("up", str(folder), "2", "--image", "no-such-image:at-all")
     assert done.returncode == 1
     assert "no-such-image:at-all" in done.stderr
     assert "Traceback" not in done.stderr
-    assert of(folder) == []
-    assert bed.found(folder) is None
-    assert orphans() == set()
+    assert_gone(folder, before)
+    assert somebodys in subprocess.check_output(("ip", "netns"), text=True)
 
 
 @pytest.mark.parametrize("sign", ["engine-1/log", "engine-2/docker.sock"])
-def test_who_is_told_to_end_while_they_come_up_leaves_nothing(folder: Path, sign: str) -> None:
+def test_who_is_told_to_end_while_they_come_up_leaves_nothing(folder: Path, before: set[str], sign: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "ci.swarm_engines", "up", str(folder), "2"],
         cwd=ROOT,
@@ -126,15 +147,13 @@ def test_who_is_told_to_end_while_they_come_up_leaves_nothing(folder: Path, sign
     )
     until((folder / sign).exists, "nothing comes up")
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=240)
     assert process.returncode == 128 + signal.SIGTERM
     assert "Traceback" not in errors
-    assert of(folder) == []
-    assert bed.found(folder) is None
-    assert orphans() == set()
+    assert_gone(folder, before)
 
 
-def test_engines_whose_starter_was_killed_go_by_their_folder(folder: Path) -> None:
+def test_engines_whose_starter_was_killed_go_by_their_folder(folder: Path, before: set[str]) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "ci.swarm_engines", "up", str(folder), "2"], cwd=ROOT, stdout=subprocess.DEVNULL
     )
@@ -143,9 +162,7 @@ def test_engines_whose_starter_was_killed_go_by_their_folder(folder: Path) -> No
     process.wait()
     assert of(folder) != []
     assert command("down", str(folder)).returncode == 0
-    assert of(folder) == []
-    assert bed.found(folder) is None
-    assert orphans() == set()
+    assert_gone(folder, before)
 
 
 def test_an_engine_that_is_not_there_is_told(folder: Path) -> None:
