@@ -101,6 +101,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         _begin(config)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
+    """What tests of ours import, SDKs above all, is no garbage."""
+    if not session.config.pluginmanager.has_plugin("stackproof-fixtures"):
+        return (yield)
+    from stackproof import garbage
+
+    with garbage.no_search():
+        return (yield)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In a shard, keep its part of what is left when everybody else has picked theirs."""

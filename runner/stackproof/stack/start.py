@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
+from stackproof import garbage
 from stackproof.catalog.records import StackMode, StackSpec
 from stackproof.errors import StackproofError, StackStartError, UsageError
 from stackproof.evidence import jsonfile
@@ -130,7 +131,7 @@ def _library(
         undo.enter_context(_environment(environment))
         undo.enter_context(_import_path(python_path))
         try:
-            with _own_warnings():
+            with _own_warnings(), garbage.no_search():
                 running = undo.enter_context(_running(stack, stack.app)) if stack.app is not None else None
         except StackproofError as error:
             # pytest's own exit codes say something else by the same numbers, so the reason goes beside them.
