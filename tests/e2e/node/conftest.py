@@ -35,7 +35,7 @@ def _node() -> str:
     found = shutil.which("node")
     if found is None or shutil.which("npm") is None:
         pytest.skip("no Node.js with npm here")
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+    said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=120, check=True).stdout
     if int(said.strip().lstrip("v").partition(".")[0]) < 20:
         pytest.skip(f"no Node.js 20 here, only {said.strip()}")
     return found

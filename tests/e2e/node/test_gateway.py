@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +17,7 @@ import pytest
 
 from stackproof.stack import ports
 
+LONGEST = 60.0
 CHAT = "/v1/chat/completions"
 BODY = {"model": "ollama/small", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0, "min_p": 0.05}
 
@@ -77,7 +78,7 @@ def _provider(seen: Seen) -> Iterator[str]:
                 for piece in seen.pieces:
                     self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
                     self.wfile.flush()
-                    seen.go_on.wait(20)
+                    seen.go_on.wait(4 * LONGEST)
                 if not self.connection.recv(1):
                     seen.caller_left.set()
             except OSError:
@@ -93,7 +94,7 @@ def _provider(seen: Seen) -> Iterator[str]:
         seen.go_on.set()
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join(LONGEST)
 
 
 class Gateway:
@@ -116,7 +117,7 @@ class Gateway:
     def open(
         self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONGEST)
         content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
         connection.request(method, path, content, {"content-type": "application/json", **(headers or {})})
         return connection, connection.getresponse()
@@ -132,7 +133,7 @@ class Gateway:
 
     def close(self) -> None:
         self.process.terminate()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=LONGEST)
 
 
 @pytest.fixture(name="running")
@@ -189,9 +190,8 @@ def test_a_client_that_leaves_ends_the_call_to_the_provider(running: Gateway, se
     response.read1(1000)
     response.close()
     connection.close()
-    time.sleep(0.2)
     seen.go_on.set()
-    assert seen.caller_left.wait(10)
+    assert seen.caller_left.wait(LONGEST)
 
 
 def test_an_error_of_the_provider_is_passed_on(running: Gateway, seen: Seen) -> None:
@@ -227,7 +227,9 @@ def test_what_cannot_be_asked_is_refused(
 def test_a_provider_that_is_not_there_is_a_bad_gateway(
     node: str, gateway: Path, environment: Mapping[str, str]
 ) -> None:
-    nowhere = f"http://127.0.0.1:{ports.free_port()}/v1"
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can
+    nowhere = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
     running = Gateway(node, gateway, {**environment, "OLLAMA_URL": nowhere})
     try:
         status, told = running.ask("POST", CHAT, BODY)
@@ -236,6 +238,7 @@ def test_a_provider_that_is_not_there_is_a_bad_gateway(
         assert "ECONNREFUSED" in told["error"]["message"]
     finally:
         running.close()
+        silent.close()
 
 
 def test_it_ends_when_it_is_asked_to_while_a_stream_is_open(running: Gateway, seen: Seen) -> None:
@@ -243,5 +246,5 @@ def test_it_ends_when_it_is_asked_to_while_a_stream_is_open(running: Gateway, se
     connection, response = running.open("POST", CHAT, {**BODY, "stream": True})
     response.read1(1000)
     running.process.terminate()
-    assert running.process.wait(timeout=5) == 0
+    assert running.process.wait(timeout=LONGEST) == 0
     connection.close()

@@ -71,7 +71,7 @@ def ran(node: str, client: Path, folder: Path, environment: Mapping[str, str], *
         env={**environment, "SEEN": str(seen), **more},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -23,7 +23,7 @@ def run(environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=540,
         check=False,
     )
     return done.returncode, done.stdout + done.stderr

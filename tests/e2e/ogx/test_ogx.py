@@ -54,7 +54,7 @@ def run(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
         env={**caller, "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest", **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=540,
         check=False,
     )
     assert done.stdout.startswith("{"), done.stdout + done.stderr

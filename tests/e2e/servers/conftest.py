@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -28,19 +27,20 @@ from stackproof.recorder.mode import Mode
 from stackproof.recorder.scope import Scope
 from stackproof.recorder.settings import VARIABLE, Provider, Settings
 from stackproof.recorder.store import Store
+from stackproof.stack import ports
 
 APPS = Path(__file__).with_name("apps")
-LONGEST = 40.0
-PARTS = 120  # of a stream that is "long"
+LONGEST = 120.0
 # Nothing here is TLS; by default each client would read all the authorities there are.
 PLAIN: Mapping[str, Any] = {"trust_env": False, "verify": False}
 
 
 @dataclass
 class ChatProvider:
-    """Answers chat completions and numbers its answers. A message "long" makes a stream that takes six seconds."""
+    """Answers chat completions and numbers its answers. A message "long" makes a stream of `parts`, 50 ms each."""
 
     port: int
+    parts: int = 120
     asked: list[str] = field(default_factory=list)
 
     @property
@@ -82,7 +82,7 @@ def provider() -> Iterator[ChatProvider]:
             self.send_header("content-type", "text/event-stream")
             self.send_header("connection", "close")
             self.end_headers()
-            for part in range(PARTS if say == "long" else 3):
+            for part in range(told.parts if say == "long" else 3):
                 choices = [{"index": 0, "delta": {"content": f"{number}.{part}"}, "finish_reason": None}]
                 self.wfile.write(f"data: {json.dumps({**answer, 'choices': choices})}\n\n".encode())
                 self.wfile.flush()
@@ -105,7 +105,7 @@ def provider() -> Iterator[ChatProvider]:
         thread.start()
         yield told
         server.shutdown()
-        thread.join(5)
+        thread.join(LONGEST)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +152,7 @@ class Served:
         """What has been recorded for a test."""
         return [content for path in self.store.staged(whose) if (content := recording.read(path)) is not None]
 
-    def wait_until(self, reached: Callable[[], bool], seconds: float = 10.0) -> None:
+    def wait_until(self, reached: Callable[[], bool], seconds: float = LONGEST) -> None:
         """Wait for something that the server does in its own time."""
         deadline = time.monotonic() + seconds
         while not reached() and time.monotonic() < deadline:
@@ -191,8 +191,7 @@ def serve(tmp_path: Path, provider: ChatProvider) -> Serve:
             providers=(Provider(name="chat", variable="LLM_URL", prefixes=(provider.url,)),),
             command="stackproof run",
         )
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = listener.getsockname()[1]
+        port = ports.free_port()
         kept = {name: os.environ[name] for name in ("LANG", "TMPDIR", "PATH") if name in os.environ}
         kept["HOME"] = str(tmp_path)  # gunicorn leaves a socket there
         given = {VARIABLE: settings.to_json(), "LLM_URL": provider.url, "LLM_KEY": "a-key-of-nobody"}
@@ -228,7 +227,7 @@ def _wait_ready(process: subprocess.Popen[bytes], served: Served) -> None:
         assert time.monotonic() < deadline, served.log.read_text()
         with contextlib.suppress(httpx2.HTTPError):
             headers = {"x-stackproof-probe": "1"}
-            answer = httpx2.get(f"{served.url}/health", headers=headers, timeout=5, **PLAIN)
+            answer = httpx2.get(f"{served.url}/health", headers=headers, timeout=LONGEST, **PLAIN)
             if answer.status_code == 200:
                 return
         time.sleep(0.05)
@@ -244,4 +243,4 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         # Whatever it started is in its session.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(5)
+        process.wait(LONGEST)

@@ -20,7 +20,7 @@ _NOTE = "import sys\nsys.RAN = getattr(sys, 'RAN', '') + '{name};'\n"
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An empty environment's interpreter."""
     folder = tmp_path_factory.mktemp("venv") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=300)
     return folder / "bin/python"
 
 
@@ -35,7 +35,7 @@ def _run(folder: Path, python: Path, *options: str, code: str = _SHOW, **variabl
         env={**kept, VARIABLE: settings.to_json(), **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     return ended.stdout.strip(), ended.stderr

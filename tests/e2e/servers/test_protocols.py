@@ -73,11 +73,11 @@ async def _talk(served: Served) -> list[str]:
     async with aiohttp.ClientSession(headers=headers) as session, session.ws_connect(f"{served.url}/talk") as socket:
         for say in ("hello", "hello again"):
             await socket.send_str(say)
-            answers.append(await socket.receive_str(timeout=20))
+            answers.append(await socket.receive_str(timeout=60))
             # While it is open, no end of a test waits for it.
             assert served.ledger.wait_for_serving(_ONE, 0) == 0
         await socket.send_str("bye")
-        await socket.receive(timeout=20)
+        await socket.receive(timeout=60)
     return answers
 
 

@@ -190,7 +190,7 @@ class Bench:
         ):
             yield variables, brain
             if mode == "record":
-                brain.settle(2.0)
+                brain.settle(60.0)
                 brain.store.promote(OWNER, replace=True)
 
     def files(self) -> list[Path]:

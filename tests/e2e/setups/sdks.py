@@ -161,7 +161,7 @@ def watsonx(variables: Variables) -> Any:
     # At IBM's public cloud tokens come from iam.cloud.ibm.com, in its private clouds from the same host.
     minting = f"{base}/identity/token" if "127.0.0.1" in base else "https://iam.cloud.ibm.com/identity/token"
     grant = {"grant_type": "urn:ibm:params:oauth:grant-type:apikey", "apikey": variables["WATSONX_API_KEY"]}
-    with installed("httpx").Client() as client:
+    with installed("httpx").Client(timeout=60) as client:
         token = client.post(minting, data=grant).raise_for_status().json()["access_token"]
         answer = client.post(
             f"{base}/ml/v1/text/chat",
