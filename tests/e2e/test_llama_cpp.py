@@ -215,6 +215,12 @@ def test_prompt_that_is_too_long_is_refused_by_llama_cpp(provider: Provider) -> 
 
 
 def test_caller_who_leaves_a_stream_does_not_keep_the_slot_busy(provider: Provider) -> None:
+    # A slot that stays busy takes the next answer's time again, each time; a machine that is busy does not.
+    assert any(_next_takes(provider) < 1.7 for _ in range(5))
+
+
+def _next_takes(provider: Provider) -> float:
+    """Leave a stream and ask again: how many times longer that takes than the server says that it did."""
     connection = provider.connect()
     with contextlib.closing(connection):
         long = {"model": TEXT, "messages": QUESTION, "max_tokens": 256, "stream": True, "ignore_eos": True}
@@ -223,8 +229,8 @@ def test_caller_who_leaves_a_stream_does_not_keep_the_slot_busy(provider: Provid
             stream.read(10)
     left = time.monotonic()
     whole = chat(provider, max_tokens=256, ignore_eos=True)
-    took = time.monotonic() - left
-    assert took * 1000 < 1.7 * (whole.json["timings"]["prompt_ms"] + whole.json["timings"]["predicted_ms"])
+    took = (time.monotonic() - left) * 1000
+    return float(took / (whole.json["timings"]["prompt_ms"] + whole.json["timings"]["predicted_ms"]))
 
 
 def test_answers_are_the_same_after_a_restart_and_a_wrong_key_is_refused(
@@ -247,7 +253,14 @@ def test_answers_are_the_same_after_a_restart_and_a_wrong_key_is_refused(
 
 
 def test_service_ends_within_two_seconds_of_work_and_leaves_no_process(llama_cpp: ServiceSpec, tmp_path: Path) -> None:
-    with started(llama_cpp, tmp_path) as provider:
+    # One that waits for its work, or until it is killed, takes longer each time; a machine that is busy does not.
+    assert any(_end_takes(llama_cpp, tmp_path / str(number)) < 2 for number in range(5))
+
+
+def _end_takes(llama_cpp: ServiceSpec, folder: Path) -> float:
+    """Start it, have it answer without end, and end it: the seconds of its end, after which nothing of it is left."""
+    folder.mkdir()
+    with started(llama_cpp, folder) as provider:
         group = provider.running.pid
         assert group is not None
         assert len(processes(group)) >= 3  # it and its two servers
@@ -256,7 +269,7 @@ def test_service_ends_within_two_seconds_of_work_and_leaves_no_process(llama_cpp
         connection.request("POST", "/v1/chat/completions", json.dumps(endless))
         stream = connection.getresponse()
         stopped = time.monotonic()
-    assert time.monotonic() - stopped < 2
+    took = time.monotonic() - stopped
     assert processes(group) == []
     with (
         contextlib.closing(connection),
@@ -265,6 +278,7 @@ def test_service_ends_within_two_seconds_of_work_and_leaves_no_process(llama_cpp
     ):
         stream.read()
     assert "Traceback" not in provider.running.log.read_text(encoding="utf-8", errors="replace")
+    return took
 
 
 def processes(group: int) -> list[int]:

@@ -20,6 +20,7 @@ collect_ignore_glob = ["*/project/*"]
 # A new user's environment has none of these, and each takes longer to load than the tests run.
 _UNUSED = ("anyio", "asyncio", "hypothesispytest", "langsmith_plugin", "recording", "rerunfailures", "xdist")
 _OUTER = ("STACKPROOF_", "PYTEST_", "OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "GITHUB_", "GITLAB_", "GIT_")
+_LOOKS = ("CI", "FORCE_COLOR", "PY_COLORS", "NO_COLOR", "TERM")  # of the machine's own terminals
 _LONGEST = 900.0  # seconds; one installs a server and its hundred packages on a busy machine
 _PAGES = Path(__file__).parents[3] / "docs/adoptions"
 _FILE = re.compile(r"^`([\w./-]+)`[^\n]*\n(?:[^\n`]+\n)*\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -59,7 +60,7 @@ class Project:
     def type(self, line: str) -> Said:
         """One line, as in a terminal whose environment is this one, and in which no key is set."""
         self.typed.append(line)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OUTER) and name != "CI"}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith((*_OUTER, *_LOOKS))}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         addopts = " ".join(["-pno:cacheprovider", *(f"-pno:{name}" for name in _UNUSED)])
         ended = subprocess.run(

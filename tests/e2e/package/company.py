@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 USER, PASSWORD = "desk", "pr0xy-s3cret"
-_LONGEST = 30.0
+_LONGEST = 120.0
 _PEM = serialization.Encoding.PEM
 Headers = dict[str, str]
 Answer = tuple[int, str, bytes]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.e2e.package.conftest import LIMIT, Built, Shop, program, pyenv
+from tests.e2e.package.conftest import LIMIT, LOCKED, Built, Shop, program, pyenv
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Callabl
             inside = folder / "bin" / "python"
             for command in (
                 [uv, "venv", "--quiet", "--python", str(python), str(folder)],
-                [uv, "pip", "install", "--quiet", "--python", str(inside), str(built.wheel)],
+                [uv, "pip", "install", "--quiet", "--python", str(inside), "-c", str(LOCKED), str(built.wheel)],
             ):
                 done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
                 assert done.returncode == 0, done.stderr

@@ -40,7 +40,7 @@ def without_proc() -> tuple[str, ...]:
     """In front of a command that is to see no /proc."""
     prefix = ("unshare", *(() if os.geteuid() == 0 else ("--map-root-user",)), "--mount", "sh", "-c", HIDDEN, "sh")
     try:
-        done = subprocess.run([*prefix, "true"], capture_output=True, timeout=30, check=False)
+        done = subprocess.run([*prefix, "true"], capture_output=True, timeout=120, check=False)
     except OSError:
         pytest.skip("there is no unshare program, which makes namespaces")
     if done.returncode != 0:

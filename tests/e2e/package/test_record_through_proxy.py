@@ -27,7 +27,7 @@ async def app(scope, receive, send):
         return await send({"type": "lifespan.shutdown.complete"})
     said = {"ok": True}
     if scope["path"] == "/ask":
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=120) as client:
             body = {"model": "m", "messages": [{"role": "user", "content": "from the stack"}]}
             said = (await client.post(os.environ["MODEL_URL"] + "/chat/completions", json=body)).json()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
@@ -47,13 +47,13 @@ def said(answer):
 
 @pytest.mark.parametrize("library", [httpx, httpx2, requests], ids=["httpx", "httpx2", "requests"])
 def test_it_is_asked_by(library):
-    assert said(library.post(URL + "/chat/completions", json=body(library.__name__), timeout=20).json())
+    assert said(library.post(URL + "/chat/completions", json=body(library.__name__), timeout=120).json())
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
 def test_it_is_asked_asynchronously_by(library):
     async def main():
         async with library.AsyncClient() as client:
-            return (await client.post(URL + "/chat/completions", json=body("async"), timeout=20)).json()
+            return (await client.post(URL + "/chat/completions", json=body("async"), timeout=120)).json()
     assert said(asyncio.run(main())) == "heard async"
 
 def test_it_is_asked_by_aiohttp():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.e2e.package.conftest import LIMIT, Built, Shop, plain, program, pyenv
+from tests.e2e.package.conftest import LIMIT, LOCKED, Built, Shop, plain, program, pyenv
 
 REPLAYED = "provider calls: 1 replayed, 0 recorded, 0 missed, 0 unused"
 
@@ -19,7 +19,7 @@ def with_own(foreign: Shop) -> Shop:
     uv, folder = program("uv"), foreign.root / ".venv"
     for command in (
         [uv, "venv", "--quiet", "--python", str(pyenv("3.12")), str(folder)],
-        [uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"), "requests"],
+        [uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"), "-c", str(LOCKED), "requests"],
     ):
         subprocess.run(command, capture_output=True, timeout=LIMIT, check=True)
     tests = (foreign.root / "tests/integration/base/test_shop.py").read_text()
@@ -28,18 +28,20 @@ def with_own(foreign: Shop) -> Shop:
 
 
 def uvx(built: Built, folder: Path) -> tuple[str, ...]:
-    return (program("uvx"), "--quiet", "--python", str(pyenv("3.13")), "--from", str(built.wheel), "stackproof")
+    python = str(pyenv("3.13"))
+    return (program("uvx"), "--quiet", "--python", python, "-c", str(LOCKED), "--from", str(built.wheel), "stackproof")
 
 
 def uv_tool(built: Built, folder: Path) -> tuple[str, ...]:
     environ = plain(os.environ) | {"UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(folder / "bin")}
-    command = [program("uv"), "tool", "install", "--quiet", "--python", str(pyenv("3.11")), str(built.wheel)]
-    subprocess.run(command, env=environ, capture_output=True, timeout=LIMIT, check=True)
+    command = [program("uv"), "tool", "install", "--quiet", "--python", str(pyenv("3.11")), "-c", str(LOCKED)]
+    subprocess.run([*command, str(built.wheel)], env=environ, capture_output=True, timeout=LIMIT, check=True)
     return (str(folder / "bin" / "stackproof"),)
 
 
 def pipx(built: Built, folder: Path) -> tuple[str, ...]:
-    return ("env", f"PIPX_HOME={folder}", program("pipx"), "run", "--spec", str(built.wheel), "stackproof")
+    given = (f"PIPX_HOME={folder}", f"PIP_CONSTRAINT={LOCKED}", f"UV_CONSTRAINT={LOCKED}")
+    return ("env", *given, program("pipx"), "run", "--spec", str(built.wheel), "stackproof")
 
 
 @pytest.mark.parametrize("tool", [uvx, uv_tool, pipx], ids=["uvx", "uv tool", "pipx"])

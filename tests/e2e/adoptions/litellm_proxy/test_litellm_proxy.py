@@ -22,6 +22,8 @@ STAND_IN = "--provider-service llama-cpp"
 # Keys of the caller's own, as where real providers are asked.
 KEYS = "OPENAI_API_KEY=sk-proj-of-nobody-0123456789 ANTHROPIC_API_KEY=sk-ant-of-nobody-0123456789"
 WORD = "stacks/litellm"
+REQUIREMENTS = "stacks/litellm/requirements.txt"
+PINNED = Path(__file__).with_name("pinned.txt")
 OPENAI = "tests/integration/proxy/test_openai.py"
 
 
@@ -37,6 +39,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project(root=tmp_path_factory.mktemp("gateway"))
     for name, text in files_of(PAGE).items():
         project.write(name, text)
+    # A release of any of the hundred packages below LiteLLM is no news of ours.
+    project.write(REQUIREMENTS, files_of(PAGE)[REQUIREMENTS] + PINNED.read_text(encoding="utf-8"))
     project.write(".gitignore", "__pycache__/\n")
     assert project.type("git init --quiet").code == 0
     recorded = project.type(f"stackproof run {STAND_IN} --inference-mode record")
