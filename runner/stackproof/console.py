@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import tempfile
-import textwrap
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,12 +16,10 @@ from stackproof import painting
 from stackproof.ci import kind
 from stackproof.ci.kind import Kind
 from stackproof.errors import ExitCode, StackproofError
+from stackproof.folding import folded
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-# Columns that prose needs: where fewer are left, the terminal itself may break it.
-_LEAST = 30
 
 
 def open_streams() -> None:
@@ -74,29 +71,18 @@ def out(text: str) -> None:
     print(text if is_plain(sys.stdout, os.environ) else painting.painted(text), flush=True)
 
 
-def told(text: str, *, hanging: int) -> None:
-    """A line of prose on standard output, as `out`; on a terminal that is too narrow it goes on below, indented.
+def told(text: str, *, hanging: int | None = None) -> None:
+    """A line for a person on standard output, as `out`; on a terminal that is too narrow it goes on below, indented.
 
-    hanging: by how many columns; 0 leaves the line whole, as one that is to be copied has to be.
+    hanging: by how many columns, None for two more than it begins with; 0 leaves the line whole.
     """
-    width = _columns(sys.stdout, os.environ)
-    for line in folded(text, width=width, hanging=hanging) if hanging and width else [text]:
-        out(line)
-
-
-def folded(text: str, *, width: int, hanging: int) -> list[str]:
-    """The lines of one that is too wide. Words stay whole: no path or test id is cut, whatever its length."""
-    if len(text) <= width or width - hanging < _LEAST:
-        return [text]
-    rest = text.lstrip()
-    return textwrap.wrap(
-        rest,
-        width,
-        initial_indent=text[: len(text) - len(rest)],
-        subsequent_indent=" " * hanging,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    width = columns(sys.stdout, os.environ)
+    if hanging == 0 or not width:
+        out(text)
+        return
+    for line in text.split("\n"):
+        for part in folded(line, width=width, hanging=hanging):
+            out(part)
 
 
 def show_error(error: StackproofError, *, stream: IO[str] | None = None) -> None:
@@ -104,13 +90,12 @@ def show_error(error: StackproofError, *, stream: IO[str] | None = None) -> None
     target = sys.stderr if stream is None else stream
     message, *more = str(error.message).splitlines() or [""]
     rest = [*more, *(error.hint or "").splitlines()]
-    first = [f"✗ {message}"]
-    if width := _columns(target, os.environ):
-        first = folded(first[0], width=width, hanging=2)
+    lines = [f"✗ {message}", *(f"  {line}" for line in rest)]
+    if width := columns(target, os.environ):
+        lines = [part for line in lines for part in folded(line, width=width)]
     if not is_plain(target, os.environ):
-        first[0] = painting.painted(first[0])
-    # What comes next may be a command, which is copied whole.
-    for line in [*first, *(f"  {line}" for line in rest)]:
+        lines[0] = painting.painted(lines[0])
+    for line in lines:
         print(line, file=target, flush=True)
 
 
@@ -148,7 +133,7 @@ def table(rows: Iterable[Sequence[str]], *, head: Sequence[str], environ: Mappin
     make(sys.stdout, values).print(view)
 
 
-def _columns(stream: IO[str], environ: Mapping[str, str]) -> int | None:
+def columns(stream: IO[str], environ: Mapping[str, str]) -> int | None:
     """How wide the terminal of a person is, with colour or without; None where lines stay whole, as in a log."""
     if not stream.isatty() or kind.of(environ) is not Kind.NONE:
         return None

@@ -15,6 +15,9 @@ from stackproof.plan import Cell, Plan, again
 from stackproof.recorder.mode import Mode
 from stackproof.shards.records import Shard
 
+HANGING = 9
+"""Columns in front of what a line of a plan says, where it goes on when a terminal is too narrow."""
+
 
 def lines(plan: Plan) -> Iterator[str]:
     """What will run and where each choice came from, one line of text each."""

@@ -82,7 +82,7 @@ def verify(project: Path, *, environ: Mapping[str, str], today: date, as_json: b
     )
     # With --json nothing but the verdict is printed.
     shown = Console(quiet=True) if as_json else console.make(sys.stdout, environ)
-    say = (lambda _: None) if as_json else console.out
+    say = (lambda _: None) if as_json else console.told
     steps = parts.steps_of(whole)
     # A signal that comes while the verdict is made does not take it away.
     with log.fenced(environ, quiet=as_json) as folds, Interrupts() as late:
@@ -111,4 +111,4 @@ def show(verdict: Verdict, run_dir: Path, project: Path, *, as_json: bool, page:
     absolute, root = run_dir.absolute(), project.absolute()
     shown = absolute.relative_to(root) if absolute.is_relative_to(root) else absolute
     for line in terminal.lines(verdict, shown.as_posix(), page):
-        console.told(line, hanging=terminal.hanging(verdict, line))
+        console.told(line, hanging=terminal.hanging(verdict, line) or None)

@@ -24,7 +24,7 @@ def carry_out(planned: Plan, environ: Mapping[str, str], *, text: bool) -> int:
     """Run it; its exit code. text: show the plan first; else one JSON object is all that is printed."""
     with log.fenced(environ, quiet=not text) as folds:
         for line in plan_text.lines(planned) if text else ():
-            console.out(line)
+            console.told(line, hanging=plan_text.HANGING)
         outcome = orchestrate.execute(planned, log=folds)
     if planned.options.tests and not planned.options.collect_only:
         _tell(planned, outcome, environ, notes=text)

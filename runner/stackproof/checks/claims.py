@@ -58,7 +58,7 @@ def run(project: Path, names: Sequence[str], *, environ: Mapping[str, str]) -> i
     """
     ran = carry_out(project, names, environ=environ)
     for text in [*lines(ran.rules), *ran.ending]:
-        console.out(text)
+        console.told(text)
     console.out(f"Evidence {ran.evidence}")
     return ran.exit_code
 

@@ -52,7 +52,7 @@ def show(around: Surroundings, name: str, as_json: bool) -> None:
     if as_json:
         print_json({**_head(wanted), "claim": _facts(found, wanted)})
         return
-    console.out(f"{found.name}: {found.invariant}")
+    console.told(f"{found.name}: {found.invariant}")
     lacks = _lacks(found)
     here = f"; this machine lacks {' and '.join(lacks)}" if lacks else ""
     for title, texts in (
@@ -65,7 +65,7 @@ def show(around: Surroundings, name: str, as_json: bool) -> None:
         ("from", [f"{wanted.file.as_posix()}:{found.line}"]),
     ):
         for number, text in enumerate(texts):
-            console.out(f"  {title if number == 0 else '':9} {text}")
+            console.told(f"  {title if number == 0 else '':9} {text}")
 
 
 @claims.command("run")

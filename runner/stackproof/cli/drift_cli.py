@@ -61,9 +61,9 @@ def command(
         again = f"stackproof drift {where.short(folder) if folder.parent.parent.name != RUNS.parts[0] else folder.name}"
         for number, (name, found) in enumerate(facts.items()):
             if len(facts) > 1:
-                console.out(f"{'' if number == 0 else chr(10)}{name}")
+                console.told(f"{'' if number == 0 else chr(10)}{name}")
             for line in telling.lines(found, more=f"{again} --all", everything=everything):
-                console.out(line)
+                console.told(line)
     if not strict:
         return ExitCode.PASS
     if any(found.drifted for found in facts.values()):

@@ -85,7 +85,7 @@ def list_(around: Surroundings, trigger: str | None, labels: tuple[str, ...], fo
             if lanes:
                 console.table(shown.rows(lanes), head=shown.HEAD, environ=around.environ)
             else:
-                console.out(f"no lane runs at {trigger}")
+                console.told(f"no lane runs at {trigger}")
     return ExitCode.PASS
 
 
@@ -103,7 +103,7 @@ def show(around: Surroundings, name: str, as_json: bool) -> int:
         console.out(shown.as_json([found]))
         return ExitCode.PASS
     for line in shown.lines(found, again(around.project)):
-        console.out(line)
+        console.told(line)
     return ExitCode.PASS
 
 
@@ -184,11 +184,11 @@ def check(around: Surroundings, triggers: tuple[str, ...]) -> int:
     for trigger in map(Trigger, triggers or (Trigger.PULL_REQUEST, Trigger.MERGE_GROUP)):
         left_out = covered.missing(matrix, rules, trigger)
         for part in left_out:
-            console.out(f"no lane of {trigger} runs {part}")
+            console.told(f"no lane of {trigger} runs {part}")
         if left_out:
             ends = ExitCode.TESTS
         else:
-            console.out(f"the lanes of {trigger} hold all that {policy.PATH.as_posix()} asks for")
+            console.told(f"the lanes of {trigger} hold all that {policy.PATH.as_posix()} asks for")
     return ends
 
 

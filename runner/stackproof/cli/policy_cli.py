@@ -62,11 +62,11 @@ def policy_check(around: Surroundings, run: str | None, as_json: bool) -> int:
         )
         return code
     if run is not None and shown is None:
-        console.out(f"run {run} is of another commit and says nothing about waivers")
+        console.told(f"run {run} is of another commit and says nothing about waivers")
     for each in found:
-        console.out(each.text)
+        console.told(each.text)
     if not found:
-        console.out("the policy is in order")
+        console.told("the policy is in order")
     return code
 
 
@@ -167,7 +167,7 @@ def verdict(
     with log.fenced(around.environ):
         show(weighed, shown, around.project, as_json=False, page=page)
         for line in redact.conceal([*evidence.notes, *(compared.lines(found) if found is not None else ())], secrets):
-            console.out(line)
+            console.told(line)
     for line in notes:
         guard.command(line)
     return weighed.exit_code

@@ -173,12 +173,12 @@ def _lacking(terms: Terms, seen: Iterable[Observed], tally: Tally, heard: _Heard
 def _printed(findings: Iterable[Finding]) -> Iterator[Finding]:
     said: set[str] = set()
     for one in findings:
-        console.out(f"{'✗' if one.fails else '–'} {one.kind.value:<12} {one.file}")
+        console.told(f"{'✗' if one.fails else '–'} {one.kind.value:<12} {one.file}")
         at = f" (at {one.where})" if one.where else ""
-        console.out(f"    {one.what}{at}")
+        console.told(f"    {one.what}{at}")
         if one.action not in said:
             said.add(one.action)
-            console.out(f"    next: {one.action}")
+            console.told(f"    next: {one.action}")
         yield one
 
 
@@ -187,17 +187,17 @@ def _summary(counts: Counter[Kind], tally: Tally, heard: _Heard, terms: Terms) -
     if counts:
         console.out("")
     for note in heard.notes:
-        console.out(f"– {note}")
+        console.told(f"– {note}")
     by_cell = _by_cell(tally)
     for (setup, suite), (number, why) in by_cell.items():
-        console.out(f"– not observed  {number} of {setup}, {suite}: {why}")
+        console.told(f"– not observed  {number} of {setup}, {suite}: {why}")
         if suite != "–":
-            console.out(f"    next: {_observe(terms.program, setup, suite)}")
+            console.told(f"    next: {_observe(terms.program, setup, suite)}")
     for reason, number in tally.undated.items():
-        console.out(f"– not dated     {number} {reason.value}: they have no age")
+        console.told(f"– not dated     {number} {reason.value}: they have no age")
     use = f"; {tally.used} used, {sum(tally.unobserved.values())} not observed"
     looked = "" if terms.kinds.isdisjoint(checking.OF_USE) else use
-    console.out(f"{tally.files} recording{'' if tally.files == 1 else 's'}: {words}{looked}")
+    console.told(f"{tally.files} recording{'' if tally.files == 1 else 's'}: {words}{looked}")
 
 
 def _by_cell(tally: Tally) -> dict[tuple[str, str], tuple[int, str]]:

@@ -59,5 +59,5 @@ def promote(around: Surroundings, run: str, as_json: bool) -> int:
         return ExitCode.PASS
     for cell in promoted:
         left = f", {cell.left} left of tests that did not pass" if cell.left else ""
-        console.out(f"{cell.cell}: {counted(cell.written, 'file')} written, {cell.removed} removed{left}")
+        console.told(f"{cell.cell}: {counted(cell.written, 'file')} written, {cell.removed} removed{left}")
     return ExitCode.PASS

@@ -60,7 +60,7 @@ def explain(
         console.out(json_text({"schema": 1, "recording": facts(where, explained)}))
     else:
         for line in lines(where, explained, full=form["full"]):
-            console.out(line)
+            console.told(line)
     return ExitCode.RECORDINGS if explained.faults else ExitCode.PASS
 
 

@@ -64,7 +64,7 @@ def explain(where: Room, test: str, setups: Sequence[str], *, full: bool, as_jso
         console.out(json_text({"schema": 1, **_facts(where, story)}))
     else:
         for line in _lines(where, story, full=full):
-            console.out(line)
+            console.told(line)
     open_ones = [miss for miss in story.misses if miss.since is None]
     sound = story.own and not open_ones and not any(one.faults for one in story.explained.values())
     return ExitCode.PASS if sound else ExitCode.RECORDINGS

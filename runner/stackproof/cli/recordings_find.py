@@ -48,7 +48,7 @@ def find(
         print_json({"schema": 1, **facts(where, found)})
     else:
         for line in lines(where, found):
-            console.out(line)
+            console.told(line)
     return ExitCode.PASS if found.is_there else ExitCode.RECORDINGS
 
 

@@ -82,7 +82,7 @@ def identity(around: Surroundings, /, recording_dir: str | None, **given: Any) -
         console.out(json_text({"schema": 1, **_facts(where, setup.name, active, call, found)}))
     else:
         for line in _lines(where, setup.name, active, call, found, full=given["full"]):
-            console.out(line)
+            console.told(line)
     return ExitCode.PASS if found.is_there else ExitCode.RECORDINGS
 
 

@@ -143,17 +143,17 @@ def _tell(report: Report, into: str, around: Surroundings) -> None:
         heads = {Fate.WRITTEN: "written", Fate.PRESENT: "there already", Fate.FOLDED: "folded"}
         rows = [(kind, *(str(fates.get(fate, 0)) for fate in heads)) for kind, fates in report.kinds.items()]
         console.table(rows, head=("call", *heads.values()), environ=around.environ)
-        console.out(f"by setup: {', '.join(f'{name} {number}' for name, number in report.setups.items())}")
+        console.told(f"by setup: {', '.join(f'{name} {number}' for name, number in report.setups.items())}")
     if report.count(Fate.FOLDED):
-        console.out("folded: an equal answer to the same request of the same test, or a list of the same models")
+        console.told("folded: an equal answer to the same request of the same test, or a list of the same models")
     for what, number in report.lost.items():
-        console.out(f"not carried over in {counted(number, 'call')}: {what}")
+        console.told(f"not carried over in {counted(number, 'call')}: {what}")
     if report.refused:
-        console.out(f"refused {len(report.refused):,}:")
+        console.told(f"refused {len(report.refused):,}:")
     for reason, files in report.reasons.items():
         more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-        console.out(f"  {len(files)} × {reason}\n      {', '.join(files[:_NAMED])}{more}")
-    console.out(f"{counted(report.imported, 'call')} of {counted(report.files, 'file')} into {into}")
+        console.told(f"  {len(files)} × {reason}\n      {', '.join(files[:_NAMED])}{more}")
+    console.told(f"{counted(report.imported, 'call')} of {counted(report.files, 'file')} into {into}")
 
 
 def _facts(report: Report, *, dry_run: bool) -> dict[str, Any]:

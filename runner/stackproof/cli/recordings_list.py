@@ -63,7 +63,7 @@ def list_(around: Surroundings, /, sort: str, as_json: bool, recording_dir: str 
         console.out(line)
     damaged = f", {total.damaged} damaged" if total.damaged else ""
     mark = "; ~ is a stream" if width is not None and width < _WIDE else ""
-    console.out(f"{counted(total.files, 'recording')}, {size(total.bytes)}{damaged}{mark}")
+    console.told(f"{counted(total.files, 'recording')}, {size(total.bytes)}{damaged}{mark}")
     return ExitCode.PASS
 
 

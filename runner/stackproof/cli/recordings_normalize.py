@@ -49,16 +49,16 @@ def normalize(
         print_json(_facts(where, total, modified, damaged, dry_run))
     else:
         for entry in damaged:
-            console.out(f"✗ {where.short(entry.path)} {entry.damage}; it was left as it is")
-        console.out(f"Summary: {len(modified)}/{total} files {'would be ' if dry_run else ''}modified")
+            console.told(f"✗ {where.short(entry.path)} {entry.damage}; it was left as it is")
+        console.told(f"Summary: {len(modified)}/{total} files {'would be ' if dry_run else ''}modified")
     return ExitCode.RECORDINGS if damaged else ExitCode.PASS
 
 
 def _show(file: str, made: Iterable[Change]) -> None:
-    console.out(file)
+    console.told(file)
     for change in made:
         times = f"  ({change.count} times)" if change.count > 1 else ""
-        console.out(f"  {change.rule}{f': {change.path}' if change.path else ''}{times}")
+        console.told(f"  {change.rule}{f': {change.path}' if change.path else ''}{times}")
 
 
 def _facts(

@@ -61,8 +61,8 @@ def patch(around: Surroundings, /, *, base: str, output: str, as_json: bool, rec
             return ExitCode.PASS
         with log.fenced(around.environ):
             for line in (*_lines(good, summary, place), *_left_out(others)):
-                console.out(line)
-            console.out(f"written: {output}, {size(len(text))}; `stackproof recordings apply {output}` takes it")
+                console.told(line)
+            console.told(f"written: {output}, {size(len(text))}; `stackproof recordings apply {output}` takes it")
     return ExitCode.PASS
 
 
@@ -120,8 +120,8 @@ def apply(
             else:
                 with log.fenced(around.environ):
                     for line in _lines(good, summary, place):
-                        console.out(line)
-                    console.out(_end(good, only_check=only_check))
+                        console.told(line)
+                    console.told(_end(good, only_check=only_check))
     except RefusedError as error:
         if as_json:
             refused = {"schema": 1, "kind": "recordings-apply", "applied": False, "refused": list(error.sentences)}

@@ -91,19 +91,19 @@ def _by_test(removals: Iterable[Removal]) -> list[list[Removal]]:
 
 def _show(where: Room, group: list[Removal]) -> None:
     first = group[0]
-    console.out(f"{first.scope or 'of no recording'}: {first.why}")
+    console.told(f"{first.scope or 'of no recording'}: {first.why}")
     for one in group:
-        console.out(f"    {where.short(one.path)}")
+        console.told(f"    {where.short(one.path)}")
 
 
 def _summary(found: Picked, gone: list[Removal], *, dry_run: bool) -> None:
     unobserved = sum(found.unobserved.values())
     if unobserved:
-        console.out(f"– {unobserved} were not observed and stay; stackproof recordings check says why")
+        console.told(f"– {unobserved} were not observed and stay; stackproof recordings check says why")
     tests = len({one.scope for one in gone if one.scope})
     of = f" of {counted(tests, 'test or fixture', 'tests or fixtures')}" if tests else ""
     would = "would be removed" if dry_run else "removed"
-    console.out(f"{counted(len(gone), 'file')} {would}{of}, {counted(found.files, 'recording')} looked at")
+    console.told(f"{counted(len(gone), 'file')} {would}{of}, {counted(found.files, 'recording')} looked at")
 
 
 def _facts(where: Room, found: Picked, gone: list[Removal], *, dry_run: bool) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def rekey(
             carrying.refuse_unfinished(where.root)
         finished = carrying.finish(where.root)
         if finished is not None and not as_json:
-            console.out(str(finished))
+            console.told(str(finished))
         if run is not None:
             return resend(where, asked, run, accept=accept, dry_run=dry_run, as_json=as_json)
         found = _look(where, asked)
@@ -81,7 +81,7 @@ def rekey(
         print_json({"dry_run": dry_run, **_facts(where, plan, found), "record_anew": _anew(found.gone, program)})
     else:
         for line in (*_lines(where, plan, found, program), _summary(plan, found, dry_run)):
-            console.out(line)
+            console.told(line)
     return ExitCode.RECORDINGS if found.gone or found.split or found.damaged else ExitCode.PASS
 
 

@@ -83,7 +83,7 @@ def rename(
             *(f"warning: {text}" for text in warnings),
             _summary(plan, dry_run),
         ):
-            console.out(line)
+            console.told(line)
     return ExitCode.RECORDINGS if found.stranded() else ExitCode.PASS
 
 
@@ -117,9 +117,9 @@ def _entries(where: Room, setups: tuple[str, ...], what: str) -> Iterator[Entry]
 
 def _show_finished(finished: Finished, *, as_json: bool, is_all: bool) -> None:
     if not as_json:
-        console.out(str(finished))
+        console.told(str(finished))
         if is_all:
-            console.out(f"Summary: {counted(finished.files, 'file')} moved")
+            console.told(f"Summary: {counted(finished.files, 'file')} moved")
     elif is_all:
         print_json({"schema": 1, "finished": finished.what, "files": finished.files})
 

@@ -43,7 +43,7 @@ def resend(where: Room, asked: Query, run: str, *, accept: tuple[str, ...], dry_
         print_json({"schema": 1, "run": found.run, "dry_run": dry_run, **_facts(found, plan, accept)})
     else:
         for line in (*_lines(found, left, run, accept), _summary(plan, left, dry_run)):
-            console.out(line)
+            console.told(line)
     return ExitCode.RECORDINGS if left or found.hidden or found.alone else ExitCode.PASS
 
 

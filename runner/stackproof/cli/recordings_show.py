@@ -45,5 +45,5 @@ def show(around: Surroundings, /, recordings: tuple[str, ...], recording_dir: st
         if number:
             console.out("")
         for line in showing.event_lines(entry, name) if events else showing.lines(entry, name):
-            console.out(line)
+            console.told(line)
     return ExitCode.PASS

@@ -47,7 +47,7 @@ def stats(around: Surroundings, /, by: tuple[str, ...], as_json: bool, recording
         console.out(json_text(_facts(tallies, kinds)))
         return ExitCode.PASS
     damaged = f", {tallies.damaged} damaged" if tallies.damaged else ""
-    console.out(f"{counted(tallies.files, 'recording')}, {size(tallies.bytes)}{damaged}, in {where.shown}/")
+    console.told(f"{counted(tallies.files, 'recording')}, {size(tallies.bytes)}{damaged}, in {where.shown}/")
     for kind in kinds:
         rows = [(f"{files:>7,}", f"{size(count):>8}", one_line(name)) for name, files, count in tallies.rows(kind)]
         if rows:

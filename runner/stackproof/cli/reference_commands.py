@@ -20,8 +20,9 @@ _HEAD = """# Commands
 {generated}
 
 What `stackproof … --help` says, of all commands. An option in brackets may be left out, `…` stands for several. Every
-command takes `-h` and `--help`; those with `--json` print one JSON document and nothing else. A shell completes all of
-it: [Completion](../how-to/completion.md).
+command takes `-h` and `--help`; those with `--json` print one JSON document and nothing else. On a terminal
+that is too narrow a line goes on below, between two words, and a command that is printed stays whole; in a pipe, a file
+and a CI log each line is one. A shell completes all of it: [Completion](../how-to/completion.md).
 """
 _CODES = {
     ExitCode.PASS: "it did what it was asked; of a verdict: PASS",

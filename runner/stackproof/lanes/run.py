@@ -28,7 +28,7 @@ from stackproof.run.judge import worst
 from stackproof.run.rundir import new_run_id
 from stackproof.run.steps import Telling
 from stackproof.shards.records import Shard
-from stackproof.verdict import policy
+from stackproof.verdict import policy, terminal
 from stackproof.verdict.concealing import conceal_verdict
 from stackproof.verdict.policy_records import Policy
 from stackproof.verdict.records import Verdict
@@ -121,7 +121,7 @@ def _parts(asked: Asked) -> int:
         facts={} if share is None else share.facts(),
     )
     shown = Console(quiet=True) if asked.as_json else console.make(sys.stdout, environ)
-    say = (lambda _: None) if asked.as_json else console.out
+    say = (lambda _: None) if asked.as_json else console.told
     steps = parts.steps_of(whole)
     with log.fenced(environ, quiet=asked.as_json) as folds, Interrupts() as late:
         say(f"stackproof lane {asked.called} · run {run_id} · {counted(len(steps.names), 'step')}")
@@ -146,8 +146,11 @@ def _parts(asked: Asked) -> int:
         )
         content = told.write(made)
         told.summarise(made, environ)
-        for line in [json.dumps(content, indent=2, ensure_ascii=False)] if asked.as_json else told.lines(made, project):
-            console.out(line)
+        if asked.as_json:
+            console.out(json.dumps(content, indent=2, ensure_ascii=False))
+        for line in () if asked.as_json else told.lines(made, project):
+            # The rules of a verdict stand in columns.
+            console.told(line, hanging=None if made.verdict is None else terminal.hanging(made.verdict, line) or None)
     for line in () if asked.as_json else told.annotated(made, environ):
         guard.command(line)
     return int(parts.code_of(late) or made.exit_code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,9 +16,11 @@ from rich.text import Text
 
 from stackproof import calls_told, painting
 from stackproof.ci.log import NOWHERE, Log
+from stackproof.console import columns
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.testlog import TestEntry
+from stackproof.folding import folded
 from stackproof.plaintext import counted
 from stackproof.plan import Cell
 from stackproof.recorder import encodings
@@ -28,6 +31,7 @@ from stackproof.run.progress import Progress
 from stackproof.run.steps import Steps, alive
 from stackproof.stack.process import shown
 
+_WIDE = 100  # columns from which a bar has room for reasons, too
 _PLAIN_EVERY = 15.0
 _PLAIN_APART = 1.0
 _FAILURES_SHOWN = 20
@@ -65,12 +69,15 @@ class Screen:
         self._changed = 0.0
 
     def line(self, text: str = "") -> None:
-        """One line as it is: nothing in it is taken for markup, and nothing is wrapped."""
-        line = Text(f"{self._prefix}{text}")
-        if found := painting.span(text):
-            start, end, style = found
-            line.stylize(style, len(self._prefix) + start, len(self._prefix) + end)
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
+        """One line: nothing in it is taken for markup. On a terminal that is too narrow it goes on below, indented."""
+        width = columns(self._console.file, os.environ)
+        room = None if width is None else max(width - len(self._prefix), 1)
+        for number, part in enumerate([text] if room is None else folded(text, width=room)):
+            line = Text(f"{self._prefix}{part}")
+            if number == 0 and (found := painting.span(text)):
+                start, end, style = found
+                line.stylize(style, len(self._prefix) + start, len(self._prefix) + end)
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
 
     def step(self, cell: Cell) -> None:
         """A cell is next: a line where it is one step of many, nothing where it is all there is and nothing folds."""
@@ -107,7 +114,7 @@ class Screen:
         if self._live:
             self._bar = Bar(
                 TextColumn("{task.description}"),
-                BarColumn(bar_width=20),
+                BarColumn(bar_width=20 if self._console.width >= _WIDE else 8),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[words]}"),
                 TimeElapsedColumn(),
@@ -123,7 +130,9 @@ class Screen:
         if progress.done != self._done:
             self._done, self._changed = progress.done, self._clock()
         if self._bar is not None:
-            words = progress.words() if progress.total else "no result yet"
+            words = "no result yet"
+            if progress.total:
+                words = progress.words() if self._console.width >= _WIDE else progress.counts.words()
             self._bar.update(self._bar.task_ids[0], total=progress.total or None, completed=progress.done, words=words)
             return
         now = self._clock()
@@ -183,7 +192,8 @@ class Screen:
                 continue
             said.add(message)
             if message.startswith("✗"):
-                self.line(message)
+                for text in message.splitlines():
+                    self.line(text)
                 continue
             self.line(f"✗ {miss.get('test_id') or miss.get('scope') or 'outside of any test'}")
             for text in message.splitlines():

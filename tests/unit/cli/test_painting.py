@@ -10,6 +10,7 @@ import pytest
 
 from stackproof import console
 from stackproof.errors import UsageError
+from stackproof.folding import folded
 from stackproof.painting import painted, span
 
 
@@ -82,13 +83,15 @@ def test_a_table_cuts_no_name_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPat
 
 def test_prose_goes_on_below_its_beginning_and_no_word_is_cut() -> None:
     line = "  ? types    not proven: tests/integration/base/test_chat.py::test_two_turns was not run"
-    assert console.folded(line, width=60, hanging=13) == [
+    assert folded(line, width=60, hanging=13) == [
         "  ? types    not proven:",
         "             tests/integration/base/test_chat.py::test_two_turns",
         "             was not run",
     ]
-    assert console.folded(line, width=100, hanging=13) == [line]
-    assert console.folded(line, width=40, hanging=13) == [line], "no room is left"
+    assert folded(line, width=100, hanging=13) == [line]
+    assert folded(line, width=40, hanging=13)[0] == "  ? types    not proven:"
+    assert folded(line, width=40, hanging=13)[-1] == "      was not run", "the column has no room"
+    assert folded(line, width=30, hanging=13) == [line], "no room is left"
 
 
 def test_an_error_is_folded_on_a_terminal_and_what_comes_next_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from stackproof.catalog.records import SetupSpec, StackMode, StackSpec, SuiteSpec
+from stackproof.ci import kind
 from stackproof.ci.kind import Kind
 from stackproof.ci.log import Log
 from stackproof.errors import ExitCode
@@ -264,3 +265,35 @@ def test_a_cell_is_folded_up_to_its_failures_and_its_conclusion() -> None:
     folded.conclusion(cell(), Judgement(exit_code=ExitCode.PASS), 1.0, "again")
     assert said[2:] == ["::group::base × ollama × server:reference", "::endgroup::"]
     assert sheet.lines() == ["inside", "✗ a::b", "  E   1 == 2", "PASS  base × ollama × server:reference in 1.0 s"]
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_narrow_terminal_has_lines_folded_between_words_and_commands_whole(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(kind, "of", lambda _: Kind.NONE)
+    monkeypatch.setenv("COLUMNS", "60")
+    file = _Terminal()
+    shown = Screen(Console(file=file, width=60, no_color=True, color_system=None), live=False)
+    failed = TestEntry(
+        nodeid="t.py::test_a", outcome=Outcome.FAILED,
+        text="E       AssertionError: what was answered is not what was asked for by anybody",
+    )  # fmt: skip
+    command = "stackproof run --suite base --setup ollama --file t.py --pattern test_b --inference-mode record"
+    miss = {"test_id": "t.py::test_b", "message": f"✗ t.py::test_b\n  no recording for POST /v1/chat/completions of "
+            f"ollama (call 1 of this request)\n    record it: {command}"}  # fmt: skip
+    shown.failures([failed], [miss], tmp_path / "pytest.log")
+    assert file.getvalue().splitlines() == [
+        "✗ t.py::test_a",
+        "  E       AssertionError: what was answered is not what was",
+        "            asked for by anybody",
+        "✗ t.py::test_b",
+        "  no recording for POST /v1/chat/completions of ollama (call",
+        "    1 of this request)",
+        f"    record it: {command}",
+    ]
