@@ -22,6 +22,8 @@ def _has(word: str) -> bool:
         case "docker":
             # Where there is no base image with Python, nothing can be built.
             return "STACKPROOF_DOCKER_BASE" in os.environ and _ends_well("docker", "version")
+        case "curl":
+            return shutil.which("curl") is not None
         case "Node.js":
             return shutil.which("npm") is not None
         case "namespaces":

@@ -72,7 +72,7 @@ def _starts(words: list[str]) -> bool:
     return words[0] in _STARTS or bool(_STARTS_BELOW.get(words[0], set()) & set(words[1:2]))
 
 
-def _named(word: str, root: Path) -> list[str]:
+def named(word: str, root: Path) -> list[str]:
     """The files that a pattern with `*` names, as a shell puts them; none where it is no pattern."""
     end = "/" if word.endswith("/") else ""
     found = [path for path in root.glob(word) if path.is_dir() or not end] if "*" in word else []
@@ -83,7 +83,7 @@ def run(call: Call, room: Room) -> tuple[int, list[str]]:
     """Its exit code and what it printed, as from a process of its own in the room."""
     printed = io.StringIO()
     environ = {**room.environ, **call.variables}
-    words = [name for word in call.words for name in (_named(word, room.root) or [word])]
+    words = [name for word in call.words for name in (named(word, room.root) or [word])]
     with (
         mock.patch.dict(os.environ, environ, clear=True),
         contextlib.chdir(room.root),

@@ -61,7 +61,11 @@ def planned(entry: Entry, room: Room) -> Iterator[str]:
 
 
 def _entries(page: Page) -> tuple[Entry, ...]:
-    return (*(entry for entry in page.entries if not entry.room), *guests(page.name))
+    return (*(entry for entry in page.entries if not (entry.room or entry.during)), *guests(page.name))
+
+
+def _during(page: Page, entry: Entry) -> list[Entry]:
+    return [each for each in page.entries if each.during and entry.block.text.startswith(each.during)]
 
 
 def _reads(entry: Entry) -> bool:
@@ -81,4 +85,6 @@ def _told(page: Page, rooms: Rooms, lacks: set[str]) -> Iterator[str]:
         if missing := lacking(entry.needs):
             lacks.update(missing)
             continue
-        yield from running.run(entry, room)
+        meanwhile = _during(page, entry)
+        lacks.update(word for each in meanwhile for word in lacking(each.needs))
+        yield from running.run(entry, room, [each for each in meanwhile if not lacking(each.needs)])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.e2e.docs import inside
@@ -19,24 +22,27 @@ _SECONDS = 240
 _INTERRUPT = "^C"
 
 
-def run(entry: Entry, room: Room, *, first: int = 0) -> Iterator[str]:
+def run(entry: Entry, room: Room, meanwhile: Sequence[Entry] = ()) -> Iterator[str]:
     """Run what prepares a block, its commands and what must hold then; a complaint for each thing that is not so.
 
-    first: the exit code of the command before, for `echo $?`.
+    meanwhile: blocks that are run before the Ctrl-C of this one, with the addresses and the run that it has printed.
     """
+    first = 0  # the exit code of the command before, for `echo $?`
     if entry.before:
         room.shell(entry.before)
     found = steps(entry)
     codes = entry.exits * len(found) if len(entry.exits) == 1 else entry.exits
     assert len(codes) == len(found), f"{entry.block.place}: {len(found)} commands and {len(codes)} exit codes"
     here = Room(root=room.root, environ={**room.environ, **entry.environ})
+    beside = list[str]()
     for step, wanted in zip(found, codes, strict=True):
-        code, printed = _ran(step, here, first)
+        code, printed = _ran(step, here, first, lambda real: beside.extend(_beside(meanwhile, room, real)))
         first = code
         if code != wanted:
             yield f"{entry.block.place}: exit code {code}, not {wanted}, of {step.command}\n" + "\n".join(printed)
         elif entry.compare and step.output and (told := _differs(entry, _shown(step), printed)):
             yield f"{entry.block.place}: {step.command}\n{told}\n--- all that was printed:\n" + "\n".join(printed)
+    yield from beside
     if entry.after:
         room.shell(entry.after)
 
@@ -69,11 +75,28 @@ def _shown(step: Step) -> list[str]:
     return [line for line in step.output if line != _INTERRUPT]
 
 
-def _ran(step: Step, room: Room, before: int) -> tuple[int, list[str]]:
+def _beside(entries: Sequence[Entry], room: Room, real: Mapping[str, str]) -> Iterator[str]:
+    for entry in entries:
+        text = entry.block.text
+        for shown, put in real.items():
+            text = text.replace(shown, put)
+        yield from run(replace(entry, block=replace(entry.block, text=text)), room)
+
+
+def _real(shown: str, printed: str) -> dict[str, str]:
+    """What stands for the addresses and the run that a page shows, in the order in which they are printed."""
+    return {
+        one: other
+        for pattern in (r"http://127\.0\.0\.1:\d+", r"(?<=\.stackproof/runs/)[0-9a-f]{6}")
+        for one, other in zip(re.findall(pattern, shown), re.findall(pattern, printed), strict=False)
+    }
+
+
+def _ran(step: Step, room: Room, before: int, meanwhile: Callable[[Mapping[str, str]], None]) -> tuple[int, list[str]]:
     if (call := inside.read(step.command)) is not None:
         return inside.run(call, room)
-    log = room.root.parent / f"{room.root.name}.log"
-    with log.open("w+", encoding="utf-8") as out:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=room.root.parent, suffix=".log", delete=False) as out:
+        log = Path(out.name)
         process = subprocess.Popen(
             ["bash", "-c", f"(exit {before}); {step.command}"],
             cwd=room.root,
@@ -85,7 +108,9 @@ def _ran(step: Step, room: Room, before: int) -> tuple[int, list[str]]:
         )
         try:
             if _INTERRUPT in step.output:
-                _wait_for(step.output[: step.output.index(_INTERRUPT)], log, process)
+                shown = step.output[: step.output.index(_INTERRUPT)]
+                _wait_for(shown, log, process)
+                meanwhile(_real("\n".join(shown), log.read_text(encoding="utf-8")))
                 os.killpg(process.pid, signal.SIGINT)
             code = _end_of(process)
         finally:

@@ -69,7 +69,8 @@ class Entry:
     exit codes of its commands, one for all or one each; compare: whether its output is held to what is shown, marked:
     and of that the words behind a mark alone; needs: words of what the machine must have; beside: empty files that a
     loaded one names; typed: commands in place of its own, whose names have to be filled in; room: the page in whose
-    project it is run, after all of that page.
+    project it is run, after all of that page; during: how the block of
+    its page begins that waits for Ctrl-C while it runs.
     """
 
     block: Block
@@ -87,6 +88,7 @@ class Entry:
     beside: tuple[str, ...] = ()
     typed: tuple[str, ...] = ()
     room: str = ""
+    during: str = ""
 
     @property
     def way(self) -> Way:
@@ -197,7 +199,7 @@ def _page(name: str, said: Mapping[str, Any], problems: list[str]) -> Page:
 
 
 _KEYS = {"at", "by", "file", "load", "why", "before", "after", "exits", "compare", "needs", "environ", "beside"}
-_KEYS |= {"typed", "room"}
+_KEYS |= {"typed", "room", "during"}
 
 
 def _entry(block: Block, said: Mapping[str, Any]) -> Entry:
@@ -220,6 +222,7 @@ def _entry(block: Block, said: Mapping[str, Any]) -> Entry:
         beside=tuple(_words(said.get("beside", ""))),
         typed=tuple(each[0] if isinstance(each, list) else each for each in typed),
         room=said.get("room", ""),
+        during=said.get("during", ""),
     )
 
 

@@ -13,8 +13,8 @@ from tests.e2e.docs.projects import Rooms
 from tests.e2e.docs.spoken import strange
 from tests.e2e.docs.table import Entry, Way, commands, table
 
-# Blocks for which there is nothing better than a reason. It may only become smaller.
-_EXCUSED_AT_MOST = 26
+# Blocks for which there is nothing better. A new one is run, or its number has to be raised here, in sight.
+_AT_MOST = {Way.PLANNED: 29, Way.COMMANDS: 32, Way.SAID: 39, Way.EXCUSED: 24}
 
 
 def entries(*ways: Way) -> list[Entry]:
@@ -44,7 +44,9 @@ def test_every_page_is_looked_at() -> None:
 def test_the_blocks_are_counted() -> None:
     told = counted()
     assert told["blocks"] == sum(told[way.value] for way in Way)
-    assert told[Way.EXCUSED.value] <= _EXCUSED_AT_MOST, told
+    shown = "\n".join(f"{number:4}  {words}" for words, number in told.items())
+    print(shown)
+    assert {way: told[way.value] for way in _AT_MOST if told[way.value] > _AT_MOST[way]} == {}, shown
 
 
 @pytest.mark.parametrize("entry", entries(Way.LOADED), ids=places(entries(Way.LOADED)))
