@@ -40,7 +40,7 @@ description: an application that asks a provider
 modes: [docker]
 command: ["{python}", "-m", "uvicorn", "toy_app:app", "--host", "{host}", "--port", "{port}", "--no-access-log"]
 python_path: ["."]
-readiness: {path: /health, status: 200, timeout: 30}
+readiness: {path: /health, status: 200, timeout: 90}
 docker: {dockerfile: Dockerfile, requirements: requirements.txt, context: [toy_app.py], python: /venv/bin/python}
 """
 DOCKERFILE = """
@@ -70,7 +70,7 @@ def ask(question):
     url = os.environ["STACKPROOF_API_BASE_URL"] + "/ask/" + question
     request = urllib.request.Request(url, headers={"X-Provider-Data": header})
     try:
-        with opener.open(request, timeout=20) as answer:
+        with opener.open(request, timeout=60) as answer:
             return answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.read().decode()

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,7 +136,11 @@ def temporary(request: pytest.FixtureRequest) -> Iterator[Path]:
         if "project" in request.fixturenames:
             request.getfixturevalue("project").environ["TMPDIR"] = folder
         yield Path(folder)
-        assert [path.name for path in Path(folder).glob("stackproof-*")] == []
+        # Of a run that was killed a process may still be on its way out.
+        deadline = time.monotonic() + 60
+        while (left := [path.name for path in Path(folder).glob("stackproof-*")]) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert left == []
 
 
 @pytest.fixture
@@ -149,7 +154,7 @@ def contained(project: Project, kept: set[str]) -> Callable[..., str]:
         status: int = 200,
         before: str = "",
         more: str = "",
-        timeout: float = 30,
+        timeout: float = 90,
         dockerfile: str = DOCKERFILE,
         under_exec: bool = False,
     ) -> str:
@@ -234,4 +239,4 @@ def remote(another_machine: Elsewhere) -> Iterator[Elsewhere]:
     after = standing.on(another_machine.engine, {"toy", "distant"})
     sweep.everything(another_machine.engine)
     assert after == before
-    assert elsewhere.ways() == []
+    assert another_machine.ways() == []

@@ -20,7 +20,7 @@ PROGRAM = Path(__file__).parents[4] / "ci/remote-engine"
 HERE, THERE = "10.213.7.1", "10.213.7.2"
 TCP = f"tcp://{THERE}:2376"
 SSH = f"ssh://root@{THERE}:2222"
-_WITHIN = 30.0
+_WITHIN = 120.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +51,16 @@ class Elsewhere:
         """Run a command on that machine; what it printed."""
         return run("run", self.folder, *command)
 
+    def ways(self) -> list[str]:
+        """Commands of this machine that lead to that one over ssh, by the configuration that they were given."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                command = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if "dial-stdio" in command and "BatchMode" in command and str(self.folder) in command:
+                    found.append(command)
+        return found
+
     def again(self) -> None:
         """Start its dockerd anew, after a test has ended it."""
         (self.folder / "again").touch()
@@ -72,7 +82,7 @@ def run(do: str, folder: Path, *command: str) -> str:
     """Have ci/remote-engine do something."""
     done = subprocess.run(
         [PROGRAM, do, folder, *command], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=120,
+        timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -85,7 +95,7 @@ def started(folder: Path, images: list[str]) -> Iterator[Elsewhere]:
         undo.callback(run, "down", folder)
         # Its log is a file: what it starts would keep a pipe open.
         with (folder / "up.log").open("wb") as log:
-            up = subprocess.run([PROGRAM, "up", folder], check=False, stdout=log, stderr=log, timeout=120)
+            up = subprocess.run([PROGRAM, "up", folder], check=False, stdout=log, stderr=log, timeout=300)
         assert up.returncode == 0, (folder / "up.log").read_text()
         with subprocess.Popen(["docker", "save", *images], stdout=subprocess.PIPE) as saved:
             subprocess.run(
@@ -105,22 +115,11 @@ def contexts(folder: Path, hosts: Mapping[str, str], certificates: Path | None, 
             command += "".join(f",{key}={certificates}/{key}.pem" for key in ("ca", "cert", "key"))
         subprocess.run(
             ["docker", "--config", folder, "context", "create", name, "--docker", command],
-            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=30,
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120,
         )  # fmt: skip
     if current is not None:
         subprocess.run(
             ["docker", "--config", folder, "context", "use", current],
-            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=30,
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120,
             env={name: value for name, value in os.environ.items() if not name.startswith("DOCKER_")},
         )  # fmt: skip
-
-
-def ways() -> list[str]:
-    """Commands of this machine that lead to that one over ssh."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            command = path.read_bytes().replace(b"\0", b" ").decode()
-            if "dial-stdio" in command and "BatchMode" in command:
-                found.append(command)
-    return found

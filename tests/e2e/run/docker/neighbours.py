@@ -19,7 +19,7 @@ import json, os, urllib.request
 
 def ask(path):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=20) as answer:
+    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=60) as answer:
         return answer.read().decode()
 """
 SLOW = (
@@ -32,7 +32,7 @@ def test_before():
 
 def test_two():
     pathlib.Path("in-two").touch()
-    for _ in range(600):
+    for _ in range(6000):
         if pathlib.Path("go-on").exists(): break
         time.sleep(0.05)
     assert ask("/y") == "ok"
@@ -57,7 +57,7 @@ JOB = {"until": "completed"}
 # In a test: go on when the one outside has seen what it wanted to see.
 UNTIL_SEEN = """
     pathlib.Path("in-two").touch()
-    for _ in range(600):
+    for _ in range(6000):
         if pathlib.Path("go-on").exists():
             break
         time.sleep(0.05)
@@ -67,7 +67,7 @@ PASSED_ON = """
         if self.path.startswith("/beside/"):
             import urllib.request
             opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            body = opener.open(os.environ["FIRST_URL"], timeout=5).read()
+            body = opener.open(os.environ["FIRST_URL"], timeout=60).read()
 """
 
 
@@ -94,7 +94,7 @@ def start_beside(
         undo,
         variables=variables or {},
         cell_dir=root / "cell",
-        timeout=20,
+        timeout=90,
         environment=os.environ,
         say=say,
         check=lambda: None,

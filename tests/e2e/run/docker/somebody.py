@@ -72,7 +72,7 @@ app = Starlette(routes=[
 STACK = """
 description: a gateway that comes as an image
 modes: [docker]
-readiness: {{path: /health, timeout: 30}}
+readiness: {{path: /health, timeout: 90}}
 docker: {{image: "{image}", port: 9000}}
 """
 
@@ -150,4 +150,4 @@ def provider() -> Iterator[Provider]:
         thread.start()
         yield Provider(url=f"http://127.0.0.1:{server.server_address[1]}/v1", asked=asked)
         server.shutdown()
-        thread.join(5)
+        thread.join(60)

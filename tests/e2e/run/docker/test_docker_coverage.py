@@ -26,7 +26,7 @@ import os, urllib.request
 
 def test_asks():
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + "/asked", timeout=20) as answer:
+    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + "/asked", timeout=60) as answer:
         assert answer.read() == b"it was"
 """
 

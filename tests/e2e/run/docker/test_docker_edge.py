@@ -12,18 +12,21 @@ from typing import Any
 
 import pytest
 from tests.e2e.edge import toy
+from tests.e2e.engine_turn import alone
 
 from stackproof.edge import contained as edges
 from stackproof.stack import built, image
 from stackproof.stack.engine import Engine
 
 DOCKERFILE = "ARG BASE\nFROM ${BASE}\nCOPY stack /stack\nWORKDIR /stack\n"
-TRIES_TO_GET_OUT = """
+TRIES_TO_GET_OUT = r"""
+import re
 
 def test_nothing_else_is_reached(stack):
     for where in ("192.0.2.1", "api.openai.com"):
-        said = httpx.get(stack.base_url + "/out/" + where, timeout=20).text
-        assert said.lower().endswith("error in 0 s"), said
+        said = httpx.get(stack.base_url + "/out/" + where, timeout=60).text
+        # At once, not when ten seconds are over, as where nobody says that there is no way.
+        assert re.search(r"(?i)error in [0-4] s$", said), said
 """
 
 
@@ -45,9 +48,11 @@ def _edge_image(engine: Engine) -> Iterator[None]:
     """The edge's image, made before anybody looks at what is left; where it was there it stays."""
     there = {item.name for item in built.of(engine, "edge")}
     base = os.environ["STACKPROOF_DOCKER_BASE"]
-    image.prepare(engine, edges.SPEC, base=base, environment=os.environ, say=print, check=lambda: None)
+    with alone():
+        image.prepare(engine, edges.SPEC, base=base, environment=os.environ, say=print, check=lambda: None)
     yield
-    built.remove(engine, tuple(item for item in built.of(engine, "edge") if item.name not in there))
+    with alone():
+        built.remove(engine, tuple(item for item in built.of(engine, "edge") if item.name not in there))
 
 
 @pytest.fixture

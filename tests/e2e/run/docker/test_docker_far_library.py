@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.e2e.engine_turn import alone
 from tests.e2e.run.docker import somebody
 from tests.e2e.run.docker.neighbours import SERVICE, Beside, PlaceOf
 
@@ -105,7 +106,7 @@ import os, pathlib, time
 
 def test_waits():
     (pathlib.Path(os.environ["STACKPROOF_RUN_DIR"]) / "waits.log").write_text("here\\n")
-    time.sleep(60)
+    time.sleep(900)
 """
 
 
@@ -128,10 +129,12 @@ def base(engine: Engine) -> Iterator[str]:
                 archive.add(wheel, arcname=f"wheels/{wheel.name}")
         context.seek(0)
         tag = f"somebody/clients:{os.getpid()}"
-        for _ in engine.build(context, tag=tag, arguments={"BASE": start_from}, labels={}):
-            pass
+        with alone():
+            for _ in engine.build(context, tag=tag, arguments={"BASE": start_from}, labels={}):
+                pass
     yield tag
-    engine.remove_image(tag)
+    with alone():
+        engine.remove_image(tag)
 
 
 @pytest.fixture
@@ -229,7 +232,7 @@ def test_a_signal_reaches_pytest_there_and_what_it_made_so_far_comes_out(
     project.wait_for(
         "the second test",
         lambda: any(project.root.glob(".stackproof/runs/*/cells/*/waits.log")) or process.poll() is not None,
-        timeout=120,
+        timeout=240,
     )
     assert process.poll() is None, project.finish(process)
     assert "test_two" in (project.cell_dir() / "tests.jsonl").read_text()
@@ -247,7 +250,7 @@ def test_containers_beside_it_are_called_by_their_names(project: Project, toy: s
         "import os, urllib.request\n"
         "def test_it_answers():\n"
         "    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))\n"
-        "    assert opener.open(os.environ['FIRST_URL'], timeout=5).read() == b'here I am'\n"
+        "    assert opener.open(os.environ['FIRST_URL'], timeout=60).read() == b'here I am'\n"
     )
     done = project.run("--stack-config", toy)
     assert done.code == 0, done.output

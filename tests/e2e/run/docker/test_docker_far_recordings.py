@@ -33,7 +33,7 @@ def provider(project: Project) -> Iterator[None]:
         project.environ["TOY_URL"] = f"http://127.0.0.1:{server.server_port}/v1"
         yield
         server.shutdown()
-        thread.join(timeout=10)
+        thread.join(timeout=60)
 
 
 @pytest.fixture

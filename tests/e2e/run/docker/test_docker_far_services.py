@@ -36,7 +36,7 @@ def test_they_start_in_their_order_and_the_stack_calls_them(
 
 
 def test_an_early_end_is_told_with_what_it_wrote(project: Project, contained: Add, beside: Beside) -> None:
-    beside("first", ready={"path": "/", "timeout": 60}, **script("echo out of order >&2; exit 7"))
+    beside("first", ready={"path": "/", "timeout": 900}, **script("echo out of order >&2; exit 7"))
     done = project.run("--stack-config", contained("shop"))
     assert done.code == 5, done.output
     assert "first exited with code 7 after" in done.output
@@ -46,7 +46,7 @@ def test_an_early_end_is_told_with_what_it_wrote(project: Project, contained: Ad
 def test_a_signal_while_one_starts_takes_it_and_the_way_to_it_away(
     project: Project, contained: Add, beside: Beside, engine: Engine
 ) -> None:
-    beside("first", ready={"path": "/", "timeout": 60}, **script("exec sleep 60"))
+    beside("first", ready={"path": "/", "timeout": 900}, **script("exec sleep 900"))
     process = project.start("--stack-config", contained("shop"))
 
     def leads() -> bool:

@@ -27,7 +27,7 @@ RUN = ("-m", "stackproof", "run", "--keep", "--stack-config")
 def ask(url: str) -> str:
     """What the stack answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(url, timeout=10) as answer:
+    with opener.open(url, timeout=60) as answer:
         text: str = answer.read().decode()
         return text
 
@@ -44,7 +44,7 @@ def kept(project: Project, process: subprocess.Popen[str]) -> str:
         found = list(project.root.glob(".stackproof/runs/*/cells/*/events.jsonl"))
         return [line for path in found for line in path.read_text().splitlines() if '"keep"' in line]
 
-    project.wait_for("the stack", lambda: bool(lines()) or process.poll() is not None, timeout=60)
+    project.wait_for("the stack", lambda: bool(lines()) or process.poll() is not None)
     assert process.poll() is None, project.finish(process)
     return lines()[0].rpartition('"url": "')[2].partition('"')[0]
 
@@ -87,10 +87,10 @@ def test_its_log_is_followed_until_it_is_taken_down_from_elsewhere(
         down = project.run(run, program=("-m", "stackproof", "stack", "down"))
         assert down.output.startswith(f"run {run} left "), down.output
         assert down.output.endswith(" and 1 network\n"), down.output
-        assert following.wait(timeout=10) == 0
+        assert following.wait(timeout=60) == 0
     finally:
         following.kill()
-        following.communicate(timeout=5)
-    output = project.finish(process, timeout=20)
+        following.communicate(timeout=60)
+    output = project.finish(process)
     assert process.returncode == 1, output
     assert "toy was removed by somebody while it was kept" in output

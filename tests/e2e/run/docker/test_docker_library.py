@@ -62,7 +62,7 @@ import pathlib, os, time
 def test_one(): pass
 def test_two():
     (pathlib.Path(os.environ["STACKPROOF_RUN_DIR"]) / "in-two").touch()
-    time.sleep(60)
+    time.sleep(900)
 """
 
 
@@ -98,7 +98,7 @@ def test_a_signal_reaches_pytest_inside_and_the_report_is_there(
     project.wait_for(
         "test two",
         lambda: any(project.root.glob(".stackproof/runs/*/cells/*/in-two")) or process.poll() is not None,
-        timeout=120,
+        timeout=240,
     )
     assert process.poll() is None, project.finish(process)
     process.send_signal(signal.SIGINT)

@@ -63,7 +63,7 @@ def started(name: str, folder: Path) -> Iterator[services.RunningService]:
 def answers(running: services.RunningService) -> Iterator[tuple[int, dict[str, str], str]]:
     parts = urlsplit(running.url)
     for path, body in CALLS:
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=300)
         with contextlib.closing(connection):
             connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
             answer = connection.getresponse()

@@ -26,7 +26,7 @@ import os, urllib.request
 
 def test_it_says_what_was_made():
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + "/made", timeout=20) as answer:
+    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + "/made", timeout=60) as answer:
         assert answer.read() == b"good words"
 """
 MORE = """
@@ -91,7 +91,7 @@ def test_the_stack_on_node_replays_in_a_container(engine: Engine, images: None, 
         },
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=600,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.engine_turn import alone
 
 from stackproof.stack.engine import Engine
 
@@ -44,7 +45,7 @@ http.server.ThreadingHTTPServer(("0.0.0.0", 8000), Handler).serve_forever()
 SERVICE = """
 description: a provider in a container
 docker: {image: "IMAGE", port: 8000, cache: /models, env: {GREETING: hello}, pull: [MODEL]}
-readiness: {path: /api/version, status: 200, timeout: 30}
+readiness: {path: /api/version, status: 200, timeout: 90}
 server: nobody's
 """
 SETUPS = """
@@ -60,7 +61,7 @@ import os, urllib.request
 def test_it_is_called():
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     assert os.environ["TOY_URL"].endswith("/v1")
-    assert opener.open(os.environ["TOY_URL"] + "/anything", timeout=10).read() == b"hello"
+    assert opener.open(os.environ["TOY_URL"] + "/anything", timeout=60).read() == b"hello"
 """
 
 
@@ -74,9 +75,11 @@ def image(engine: Engine) -> Iterator[str]:
             entry.size = len(text)
             archive.addfile(entry, io.BytesIO(text.encode()))
     context.seek(0)
-    list(engine.build(context, tag=IMAGE, arguments={"BASE": os.environ["STACKPROOF_DOCKER_BASE"]}, labels={}))
+    with alone():
+        list(engine.build(context, tag=IMAGE, arguments={"BASE": os.environ["STACKPROOF_DOCKER_BASE"]}, labels={}))
     yield IMAGE
-    engine.remove_image(IMAGE)
+    with alone():
+        engine.remove_image(IMAGE)
 
 
 def described(project: Project, image: str, model: str = "small") -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +33,7 @@ def start(project: Project, place_of: PlaceOf) -> None:
             variables={"STACKPROOF_INFERENCE_MODE": "live"},
             cell_dir=cell_dir,
             recordings=luggage.recordings(project.root / "recordings", "local", (), "tests/integration"),
-            timeout=20,
+            timeout=90,
             say=lambda _: None,
             check=lambda: None,
         ) as handle,
@@ -48,13 +47,10 @@ def test_many_starts_leave_nothing(
     monkeypatch.setattr(tempfile, "tempdir", str(project.root))
     start(project, place_of)  # the image is built here, and what is imported late is imported
     before = counted(engine)
-    began = time.monotonic()
     for _ in range(STARTS):
         start(project, place_of)
-    took = time.monotonic() - began
     # A shim ends after its container has gone.
-    project.wait_for("the end of the engine's processes", lambda: added(before, counted(engine)) == {}, timeout=10)
-    assert took < STARTS * 5, f"{STARTS} starts took {took:.1f} s"
+    project.wait_for("the end of the engine's processes", lambda: added(before, counted(engine)) == {})
 
 
 def counted(engine: Engine) -> Mapping[str, frozenset[str]]:

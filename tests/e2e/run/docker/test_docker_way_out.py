@@ -32,8 +32,8 @@ def tried(what):
         said = error.strerror or str(error)
     print(json.dumps([said, time.monotonic() - began]), flush=True)
 
-tried(lambda: socket.create_connection(("192.0.2.1", 80), timeout=5))
-tried(lambda: socket.create_connection(("1.1.1.1", 443), timeout=5))
+tried(lambda: socket.create_connection(("192.0.2.1", 80), timeout=30))
+tried(lambda: socket.create_connection(("1.1.1.1", 443), timeout=30))
 tried(lambda: socket.getaddrinfo("api.openai.com", 443))
 print(open("/proc/self/status").read().partition("CapEff:\\t")[2].split()[0])
 """
@@ -49,14 +49,14 @@ def test_a_connection_out_of_one_fails_at_once_and_it_has_no_right_of_its_own(
     project: Project, contained: Callable[..., str], beside: Beside
 ) -> None:
     beside("first", command=["python3", "-c", OUT], **JOB)
-    beside("second", ready={"command": ["true"]}, **script("exec sleep 60"))
+    beside("second", ready={"command": ["true"]}, **script("exec sleep 900"))
     done = project.run("--stack-config", contained("shop"))
     assert done.code == 0, done.output
     log = (project.cell_dir() / "first.log").read_text()
     tries = connections(log)
     assert [said for said, _ in tries[:2]] == ["Network is unreachable"] * 2
     assert tries[2][0] != "it went"
-    assert max(seconds for _, seconds in tries) < 0.5
+    assert max(seconds for _, seconds in tries) < 4
     assert not int(log.split()[-1], 16) & NET_ADMIN
     assert "hangs in place of failing" not in done.output
 
@@ -69,11 +69,11 @@ def test_a_connection_out_of_the_database_fails_at_once(project: Project, engine
     with place_of() as where, ExitStack() as undo:
         start_beside([postgres], where, undo, project.root, variables=given)
         (container,) = [item for item in sweep.listed(engine) if item.labels.get(labels.SERVICE) == "postgres"]
-        out = "timeout 2 bash -c 'echo >/dev/tcp/192.0.2.1/80' 2>&1 | grep -q 'Network is unreachable'"
+        out = "timeout 20 bash -c 'echo >/dev/tcp/192.0.2.1/80' 2>&1 | grep -q 'Network is unreachable'"
         assert engine.run_inside(container.id, ["sh", "-c", out]) == 0
-        assert engine.run_inside(container.id, ["timeout", "2", "getent", "hosts", "api.openai.com"]) == 2
+        assert engine.run_inside(container.id, ["timeout", "4", "getent", "hosts", "api.openai.com"]) == 2
         # Whoever is beside it is still found.
-        assert engine.run_inside(container.id, ["timeout", "2", "getent", "hosts", "localhost"]) == 0
+        assert engine.run_inside(container.id, ["timeout", "4", "getent", "hosts", "localhost"]) == 0
 
 
 class Strict:

@@ -110,7 +110,7 @@ def run(project: Project, *arguments: str, group: int) -> subprocess.CompletedPr
         env={**project.environ, **words},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

@@ -29,7 +29,7 @@ MORE = """
         if self.path == "/provider":
             import urllib.request
             asked = urllib.request.Request(os.environ["TOY_URL"] + "/chat/completions", data=b"{}")
-            body = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, timeout=10).read()
+            body = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, timeout=60).read()
         if self.path == "/routes":
             body = open("/proc/net/route").read().encode()
 """
@@ -38,7 +38,7 @@ import os, urllib.request
 
 def ask(path):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=20) as answer:
+    with opener.open(os.environ["STACKPROOF_API_BASE_URL"] + path, timeout=60) as answer:
         return answer.read().decode()
 """
 STAGES = """\
@@ -74,20 +74,20 @@ def podman(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator
                 [*own, "system", "service", "--time=0", host], env=environ, stdout=log, stderr=log
             )
         undo.callback(_unmounted, folder / "images")
-        undo.callback(service.wait, timeout=20)
+        undo.callback(service.wait, timeout=120)
         undo.callback(service.terminate)
         found = undo.enter_context(contextlib.closing(_connected(host)))
         saved = subprocess.Popen(["docker", "save", os.environ[BASE]], stdout=subprocess.PIPE)
-        subprocess.run([*own, "load", "--quiet"], stdin=saved.stdout, env=environ, check=True, timeout=120)
+        subprocess.run([*own, "load", "--quiet"], stdin=saved.stdout, env=environ, check=True, timeout=300)
         assert saved.stdout is not None
         saved.stdout.close()
-        assert saved.wait(timeout=10) == 0
+        assert saved.wait(timeout=60) == 0
         yield found
         assert [item.name for item in sweep.listed(found)] == []
 
 
 def _connected(host: str) -> Engine:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         try:
             return engines.connect({"DOCKER_HOST": host})

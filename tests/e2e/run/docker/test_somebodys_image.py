@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.e2e.engine_turn import alone
 from tests.e2e.run.docker import somebody
 
 from stackproof.stack import wheelhouse
@@ -40,11 +41,13 @@ def image(engine: Engine) -> Iterator[str]:
     )
     tag = f"somebody/gateway:{os.getpid()}"
     try:
-        for _ in engine.build(somebody.context(wheels), tag=tag, arguments={"BASE": start_from}, labels={}):
-            pass
+        with alone():
+            for _ in engine.build(somebody.context(wheels), tag=tag, arguments={"BASE": start_from}, labels={}):
+                pass
         yield tag
     finally:
-        engine.remove_image(tag)
+        with alone():
+            engine.remove_image(tag)
 
 
 @pytest.fixture

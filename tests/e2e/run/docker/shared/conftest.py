@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from stackproof.stack import supervise
+
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
 
@@ -34,8 +36,18 @@ import json, os, pathlib, time, urllib.parse, urllib.request
 def ask(code):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     url = os.environ["STACKPROOF_API_BASE_URL"] + "/python/" + urllib.parse.quote(code, safe="")
-    with opener.open(url, timeout=20) as answer:
+    with opener.open(url, timeout=60) as answer:
         return json.loads(answer.read())
+"""
+
+
+# Behind ASK, in a test: the end of the stack's process is known to the run, whose cell looks once more at the end.
+UNTIL_ENDED = f"""
+def until_ended():
+    for _ in range(1200):
+        if any(pathlib.Path(os.environ["STACKPROOF_RUN_DIR"]).rglob("{supervise.ENDED}")):
+            break
+        time.sleep(0.05)
 """
 
 

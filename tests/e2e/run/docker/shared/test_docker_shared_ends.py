@@ -16,7 +16,7 @@ from stackproof.stack.engine_records import Owned
 
 if TYPE_CHECKING:
     from tests.e2e.run.conftest import Project
-from tests.e2e.run.docker.shared.conftest import ASK, cells, facts
+from tests.e2e.run.docker.shared.conftest import ASK, UNTIL_ENDED, cells, facts
 
 
 def of_run(engine: Engine, project: Project) -> list[Owned]:
@@ -78,12 +78,12 @@ WAITS = """
 def test_waits():
     if os.environ["STACKPROOF_SUITE"] == "c1":
         pathlib.Path("in-c1").touch()
-        time.sleep(60)
+        time.sleep(900)
 """
 
 
 def in_second(project: Project, process: subprocess.Popen[str]) -> None:
-    project.wait_for("cell two", lambda: (project.root / "in-c1").exists() or process.poll() is not None, timeout=60)
+    project.wait_for("cell two", lambda: (project.root / "in-c1").exists() or process.poll() is not None)
     assert process.poll() is None, project.finish(process)
 
 
@@ -143,7 +143,7 @@ def test_an_orchestrator_that_is_killed_leaves_nothing(
     in_second(project, process)
     process.kill()
     project.finish(process)
-    project.wait_for("the end of the container", lambda: of_run(engine, project) == [], timeout=40)
+    project.wait_for("the end of the container", lambda: of_run(engine, project) == [])
 
 
 def test_a_kept_stack_is_reached_and_taken_away(project: Project, shared: Callable[..., str], engine: Engine) -> None:
@@ -154,7 +154,7 @@ def test_a_kept_stack_is_reached_and_taken_away(project: Project, shared: Callab
             '"keep"' in path.read_text() for path in project.root.glob(".stackproof/runs/*/cells/*/events.jsonl")
         )
 
-    project.wait_for("the stack", lambda: kept() or process.poll() is not None, timeout=60)
+    project.wait_for("the stack", lambda: kept() or process.poll() is not None)
     assert process.poll() is None, project.finish(process)
     assert {item.kind for item in of_run(engine, project)} == {"container", "network"}
     process.send_signal(signal.SIGINT)
@@ -162,7 +162,9 @@ def test_a_kept_stack_is_reached_and_taken_away(project: Project, shared: Callab
     assert of_run(engine, project) == []
 
 
-HUNGRY = """
+HUNGRY = (
+    UNTIL_ENDED
+    + """
 def test_eats():
     if os.environ["STACKPROOF_SUITE"] == "c1":
         pathlib.Path("in-c1").touch()
@@ -171,8 +173,9 @@ def test_eats():
         try:
             ask("len(bytearray(os.urandom(1) * 400_000_000))")
         except OSError:
-            time.sleep(0.5)
+            until_ended()
 """
+)
 
 
 def test_a_stack_that_runs_out_of_memory_is_told_so(
@@ -184,7 +187,7 @@ def test_a_stack_that_runs_out_of_memory_is_told_so(
     command = ["docker", "update", "--memory", "64m", "--memory-swap", "64m", container.id]
     limited = subprocess.run(command, capture_output=True, text=True, check=False)
     (project.root / "go").touch()
-    output = project.finish(process, 120)
+    output = project.finish(process)
     if limited.returncode != 0:
         pytest.skip(f"needs a limit for memory: {limited.stderr}")
     assert process.returncode == 1, output
@@ -216,7 +219,15 @@ def pytest_unconfigure():
     ask("1")
     note("last")
 
-atexit.register(lambda: (time.sleep(0.7), note("gone")))
+def gone():
+    told = pathlib.Path(os.environ["STACKPROOF_RUN_DIR"], "told")
+    for _ in range(1200):
+        if told.exists() and told.read_text():
+            break
+        time.sleep(0.05)
+    note("gone")
+
+atexit.register(gone)
 """
 )
 
