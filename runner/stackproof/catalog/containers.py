@@ -23,7 +23,8 @@ def load_container(path: Path, *, shown: str) -> tuple[BesideSpec, Section]:
     """The container that `path` (`<folder>/container.yaml`) describes, named after its folder, and where it says so."""
     name = path.parent.name
     section = read(path, what=f"container {name!r}", shown=shown)
-    section.only("description", "docker", "command", "env", "memory", "ready", "until", "needs", "provides")
+    word = _ready_word(section)
+    section.only("description", "docker", "command", "env", "memory", word, "until", "needs", "provides")
     check_name(section, "container", name)
     if name in _TAKEN:
         section.fail(f"a container cannot be called {name!r}: {name}.log is the log of something else")
@@ -33,14 +34,14 @@ def load_container(path: Path, *, shown: str) -> tuple[BesideSpec, Section]:
     if image is None:
         section.fail(f"{section.what} lacks 'docker'")
     until = _until(section)
-    waits = section.section("ready", f"'ready' of {section.what}")
+    waits = section.section(word, f"{word!r} of {section.what}")
     asked = () if waits is None else waits.texts("command")
     if waits is not None:
         waits.only("timeout", *((("command",) if asked else ("path", "status")) if until is Until.HEALTHY else ()))
     elif until is Until.HEALTHY:
         section.fail(
             f"{section.what} does not say when it is ready",
-            hint="ready: {command: […]} is run inside, ready: {path: /…} is asked over HTTP; "
+            hint="readiness: {command: […]} is run inside, readiness: {path: /…} is asked over HTTP; "
             "for what ends by itself: until: completed",
         )
     for item in section.texts("memory"):
@@ -55,7 +56,7 @@ def load_container(path: Path, *, shown: str) -> tuple[BesideSpec, Section]:
         env=_variables(section, "env"),
         memory=section.texts("memory"),
         asked=asked,
-        readiness=readiness(section, "ready"),
+        readiness=readiness(section, word, inside=True),
         until=until,
         needs=section.texts("needs"),
         provides=_variables(section, "provides"),
@@ -116,6 +117,19 @@ def _circle(needs: Mapping[str, Sequence[str]], path: tuple[str, ...]) -> tuple[
                 yield from ways((*path, other))
 
     return next(ways(path), ())
+
+
+def _ready_word(section: Section) -> str:
+    """The key that says when it is ready. `ready` is its former name, which files that are there may go on to have."""
+    if "ready" not in section.data:
+        return "readiness"
+    if "readiness" in section.data:
+        section.fail(
+            f"{section.what} has 'readiness' and 'ready', its former name",
+            key="ready",
+            hint="leave 'ready' out",
+        )
+    return "ready"
 
 
 def _until(section: Section) -> Until:

@@ -253,9 +253,9 @@ class BesideSpec:
     description: one line on what it is. docker: its image, and the port that it listens at. command: argv with the
     templates {host} and {port}; without one the image's own. env: its variables, and nothing else; {NAME} in a value is
     the stack's variable of that name. memory: folders that are kept in memory. asked: a command that is run inside
-    and exits with 0 when it is ready; without one `readiness` is asked over HTTP. ready: when it is, for what does
-    not end by itself. until: COMPLETED when it has to end with exit code 0 by itself. needs: containers that come
-    before it. provides: variables of the stack, {host} and {port} in them filled in.
+    and exits with 0 when it is ready; without one its path is asked for over HTTP. readiness: when it is ready, for
+    what does not end by itself. until: COMPLETED when it has to end with exit code 0 by itself. needs: containers that
+    come before it. provides: variables of the stack, {host} and {port} in them filled in.
     """
 
     name: str

@@ -130,13 +130,16 @@ def _cwd(section: Section, folder: Path) -> Path | None:
     return found
 
 
-def readiness(section: Section, key: str = "readiness") -> ReadinessSpec:
-    """The `readiness:` mapping of a stack or service, with defaults for what it leaves out."""
+def readiness(section: Section, key: str = "readiness", *, inside: bool = False) -> ReadinessSpec:
+    """The `readiness:` mapping of a stack, service or container, with defaults for what it leaves out.
+
+    inside: whether it may be a command that is run inside.
+    """
     inner = section.section(key, f"{key!r} of {section.what}")
     default = ReadinessSpec()
     if inner is None:
         return default
-    inner.only("path", "status", "timeout", *(("command",) if key == "ready" else ()))
+    inner.only("path", "status", "timeout", *(("command",) if inside else ()))
     path = inner.text("path") or default.path
     if not path.startswith("/"):
         inner.fail(f"'path' in {inner.what} must start with '/'", key="path")

@@ -107,7 +107,7 @@ _EXAMPLES = {
     "stacks/b/container.yaml": """
         description: Something beside it
         docker: {image: example}
-        ready: {command: [ready]}
+        readiness: {command: [ready]}
         """,
     "tests/suites.yaml": """
         suites:

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 
 # Keys that the record has under another name.
 _CALLED = {
-    "stack": "stack_config", "service": "provider_service", "ready": "readiness", "requests": "max_requests",
+    "stack": "stack_config", "service": "provider_service", "requests": "max_requests",
     "tokens": "max_tokens", "seconds": "max_seconds",
 }  # fmt: skip
 # A docstring says `key: meaning.`, or `one, other: meaning.`; `in the file: …` begins what is about no field.

@@ -74,7 +74,7 @@ def _not_ready(container: Container, command: Sequence[str], said: str, timeout:
         f"{container.name} is not ready: `{shlex.join(command)}` in it {said}, after {timeout:g} s",
         hint="\n".join(
             (
-                "one that needs longer: --start-timeout SECONDS, or `timeout` of `ready` in its container.yaml",
+                "one that needs longer: --start-timeout SECONDS, or `timeout` of `readiness` in its container.yaml",
                 last_lines(container.log, container.tail()),
             )
         ).strip(),

@@ -17,7 +17,7 @@ docker: {image: "database:1", port: 5432}
 command: [serve, --port, "{port}"]
 env: {DB_PASSWORD: "{SHOP_PASSWORD}"}
 memory: [/data]
-ready: {command: [is-it-there], timeout: 3}
+readiness: {command: [is-it-there], timeout: 3}
 provides: {DB_HOST: "{host}", DB_URL: "db://{host}:{port}/shop"}
 """
 JOB = "description: tables\ndocker: {image: job}\nuntil: completed\n"
@@ -37,6 +37,14 @@ def test_a_container_is_named_after_its_folder(tmp_path: Path) -> None:
     assert spec.provides == {"DB_HOST": "{host}", "DB_URL": "db://{host}:{port}/shop"}
     assert spec.env == {"DB_PASSWORD": "{SHOP_PASSWORD}"}
     assert spec.memory == ("/data",)
+
+
+def test_the_former_name_of_readiness_is_read_alike(tmp_path: Path) -> None:
+    write(tmp_path, "new", WHOLE)
+    write(tmp_path, "old", WHOLE.replace("readiness", "ready"))
+    known = catalog.load(tmp_path).containers
+    assert known["old"].readiness == known["new"].readiness
+    assert known["old"].asked == known["new"].asked == ("is-it-there",)
 
 
 def test_each_comes_behind_what_it_needs_and_once(tmp_path: Path) -> None:
@@ -62,7 +70,14 @@ def test_each_comes_behind_what_it_needs_and_once(tmp_path: Path) -> None:
             "description: d\ndocker: {image: x, shared: true}\n",
             "2: unknown key 'shared' in 'docker' of container 'db'",
         ),
+        ("db", JOB + "readiness: {command: [x]}\n", "4: unknown key 'command' in 'readiness' of container 'db'"),
         ("db", JOB + "ready: {command: [x]}\n", "4: unknown key 'command' in 'ready' of container 'db'"),
+        ("db", WHOLE + "ready: {path: /}\n", "8: container 'db' has 'readiness' and 'ready', its former name"),
+        (
+            "db",
+            WHOLE.replace("readiness", "readyness"),
+            "6: unknown key 'readyness' in container 'db', did you mean 're",
+        ),
         ("db", JOB.replace("completed", "complete"), "3: 'until' of container 'db' cannot be 'complete', did you mean"),
         ("db", JOB + "needs: [dbb]\n", "4: container 'db' needs 'dbb', which is not known, did you mean 'db'?"),
         ("db", JOB + "needs: [db]\n", "4: containers need each other in a circle: db → db"),

@@ -20,8 +20,8 @@ FILES = {
     "lost: {description: d, containers: [tabels]}\n",
     "stacks/shop/stack.yaml": "description: s\nmodes: [server, docker, docker-library]\ncommand: [shop]\n"
     "docker: {image: shop}\n",
-    "stacks/db/container.yaml": "description: d\ndocker: {image: db}\nready: {path: /}\n",
-    "stacks/tables/container.yaml": "description: t\ndocker: {image: t}\nready: {path: /}\nneeds: [db]\n"
+    "stacks/db/container.yaml": "description: d\ndocker: {image: db}\nreadiness: {path: /}\n",
+    "stacks/tables/container.yaml": "description: t\ndocker: {image: t}\nreadiness: {path: /}\nneeds: [db]\n"
     "provides: {DB_HOST: '{host}', DB_PORT: '1'}\n",
 }
 
