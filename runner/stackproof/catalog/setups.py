@@ -117,7 +117,8 @@ def _provider(name: str, section: Section, known: Mapping[str, str]) -> Provider
         for variable in re.findall(r"\{(\w+)\}", prefix):
             if variable not in known:
                 section.fail(
-                    f"prefix {prefix!r} of {section.what} names {variable}, which is not in 'env' of the setup",
+                    f"prefix {prefix!r} of {section.what} names {variable}, which is not in 'env' of the setup"
+                    + did_you_mean(variable, known),
                     key="prefixes",
                 )
     return spec

@@ -27,6 +27,7 @@ from stackproof.stack.readiness import wait_ready
 from stackproof.stack.stack_container import command_inside
 from stackproof.stack.stack_died import StackDiedError
 from stackproof.stack.way_out import WayOut
+from stackproof.suggest import did_you_mean
 
 _STEP = 0.05
 _GIVEN = f"{enter.FOLDER}/given"
@@ -242,7 +243,8 @@ def _filled(spec: BesideSpec, name: str, text: str, variables: Mapping[str, str]
     def value(found: re.Match[str]) -> str:
         if found[1] not in variables:
             raise UsageError(
-                f"{name} of container {spec.name!r} is made of {found[1]}, which this run does not have",
+                f"{name} of container {spec.name!r} is made of {found[1]}, which this run does not have"
+                + did_you_mean(found[1], variables),
                 hint=f"name it in the setup, or give it with --env; {spec.source} says {name}: {text!r}",
             )
         return variables[found[1]]

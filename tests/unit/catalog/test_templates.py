@@ -13,6 +13,7 @@ from stackproof.catalog import templates
 from stackproof.errors import UsageError
 from stackproof.recorder.mode import Mode
 from stackproof.recorder.settings import VARIABLE, Settings
+from stackproof.stack import beside
 from stackproof.stack.command import completed
 
 SHOP, SERVICE, JOB = "stacks/shop/stack.yaml", "stacks/model/service.yaml", "stacks/job/container.yaml"
@@ -110,6 +111,11 @@ def put(project: Path, file: str, text: str) -> None:
             FILES[SETUPS] + "  replay: {A: '{fodler}/a'}\n",
             "3: {fodler} in 'replay' {…}, did you mean {folder}?",
         ),
+        (
+            SETUPS,
+            FILES[SETUPS] + "  env: {TENANT: a}\n  providers: {p: {prefixes: ['http://p/{TENNANT}']}}\n",
+            "4: prefix 'http://p/{TENNANT}' {…}, which is not in 'env' of the setup, did you mean 'TENANT'?",
+        ),
         (SUITES, FILES[SUITES].replace("'{junit}'", "'{junit}', '{jnuit}'"), "9: {jnuit} {…}, did you mean {junit}?"),
         (
             SUITES,
@@ -125,7 +131,16 @@ def test_a_slip_is_one_sentence_with_its_line(project: Path, file: str, text: st
     where, _, ending = sentence.partition("{…}")
     assert caught.value.message.startswith(f"{file}:{where}")
     assert caught.value.message.endswith(ending)
-    assert (caught.value.hint or "").startswith("what is filled in there: ")
+    assert (caught.value.hint or "what is filled in there: ").startswith("what is filled in there: ")
+
+
+def test_a_variable_that_no_run_has_is_named_with_the_nearest(project: Path) -> None:
+    put(project, JOB, FILES[JOB] + "env: {A: '{SHOP_PASWORD}'}\n")
+    spec = catalog.load(project).container("job")
+    with pytest.raises(
+        UsageError, match="made of SHOP_PASWORD, which this run does not have, did you mean 'SHOP_PASSWORD'"
+    ):
+        beside._filled(spec, "A", spec.env["A"], {"SHOP_PASSWORD": "x"})
 
 
 @pytest.mark.parametrize(
