@@ -248,11 +248,14 @@ def test_exec_passes_the_command_on(command: Command, monkeypatch: pytest.Monkey
     ("environ", "terminal", "plain"),
     [({}, True, False), ({}, False, True), ({"CI": "true"}, True, True), ({"NO_COLOR": "1"}, True, True)],
 )
-def test_colour_is_for_people_at_terminals(environ: dict[str, str], terminal: bool, plain: bool) -> None:
+def test_colour_is_for_people_at_terminals(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], terminal: bool, plain: bool
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")  # what kind it is rich asks by itself
     stream = io.StringIO()
     stream.isatty = lambda: terminal  # type: ignore[method-assign]
     assert console.is_plain(stream, environ) is plain
-    made = console.make(stream, {**environ, "TERM": "xterm-256color"})
+    made = console.make(stream, environ)
     made.print("[x] 127.0.0.1 " + "long " * 60, style="bold red")
     assert ("\x1b[" in stream.getvalue()) is not plain
     assert stream.getvalue().count("\n") == 1
