@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ _REASONS = {
 }
 _HOSTS = {"gpt": "api.openai.com", "anthropic": "api.anthropic.com"}
 _COMMIT = "4c1d9e2" + 33 * "0"
+_NEAR = 120.0  # seconds, in which a page's commands after this have ended on any machine
 
 
 def leave(setup: str, outcome: str, days: int, model: str) -> None:
@@ -36,6 +38,15 @@ def leave(setup: str, outcome: str, days: int, model: str) -> None:
     path.write_text(json.dumps(facts), encoding="utf-8")
 
 
+def wait_for_a_day_that_lasts() -> None:
+    """Days are counted in UTC: where midnight is near, let it pass, so that yesterday stays yesterday."""
+    now = datetime.now(UTC)
+    left = (now.replace(hour=23, minute=59, second=59) - now).total_seconds()
+    if left < _NEAR:
+        time.sleep(left + 2)
+
+
+wait_for_a_day_that_lasts()
 for word in sys.argv[1:]:
     of, ended, ago, asked = word.split(":")
     leave(of, ended, int(ago), asked)

@@ -51,6 +51,10 @@ class Why(StrEnum):
     OWN = "run by tests of the page's own"
 
 
+# What such a block shows without a command is what we say there.
+_PROVOKED = {Why.SITUATION, Why.ELSEWHERE}
+
+
 class Home(StrEnum):
     """Where the blocks of a page are run."""
 
@@ -109,7 +113,7 @@ class Entry:
     def _not_run(self, why: Why) -> Way:
         if why is Why.OWN:
             return Way.ELSEWHERE
-        if why is Why.SITUATION and not self.block.steps():
+        if why in _PROVOKED and not self.block.steps() and not self.block.text.startswith("# "):
             return Way.SAID
         ours = [] if why is Why.FOREIGN else [line for line in commands(self.block) if _is_ours(line)]
         if not ours:

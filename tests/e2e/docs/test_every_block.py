@@ -14,7 +14,7 @@ from tests.e2e.docs.spoken import strange
 from tests.e2e.docs.table import Entry, Way, commands, table
 
 # Blocks for which there is nothing better. A new one is run, or its number has to be raised here, in sight.
-_AT_MOST = {Way.PLANNED: 29, Way.COMMANDS: 32, Way.SAID: 39, Way.EXCUSED: 24}
+_AT_MOST = {Way.PLANNED: 29, Way.COMMANDS: 25, Way.SAID: 41, Way.EXCUSED: 19}
 
 
 def entries(*ways: Way) -> list[Entry]:
