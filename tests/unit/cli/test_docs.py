@@ -155,7 +155,8 @@ def _two(tmp_path: Path) -> list[Page]:
 
 
 def said() -> Iterator[str]:
-    """Every text of the code that is no docstring."""
+    """Every text of the code that is no docstring, and of the files that init writes."""
+    yield from (path.read_text(encoding="utf-8") for path in (ROOT / "runner/stackproof").rglob("*.j2"))
     for path in sorted((ROOT / "runner/stackproof").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -170,7 +171,7 @@ def test_messages_name_pages_that_are_there_and_no_file_that_a_wheel_has_not() -
         "lists",
         "looks",
     }
-    assert {"edge", "faults", "ids", "recording", "servers"} <= names
+    assert {"adopting", "edge", "faults", "ids", "recording", "servers"} <= names
     for name in names:
         naming.find(name, PAGES)
     # Texts that are written into this repository itself may name its files.
