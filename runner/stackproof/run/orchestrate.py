@@ -132,7 +132,7 @@ def execute(
         for line in run_folder.sweep(plan.run_dir.parent):
             screen.line(line)
         run_folder.prune(plan.run_dir.parent)
-        jsonfile.write(plan.run_dir / "plan.json", plan_text.facts(plan))
+        jsonfile.write(plan.run_dir / run_folder.PLAN, plan_text.facts(plan))
         _say_elsewhere(plan, screen)
         with Interrupts() as interrupts:
             try:
@@ -160,6 +160,8 @@ def execute(
     finally:
         screen.clear()
         run_folder.release(plan.run_dir)
+        # Where no engine answers to begin anything, the verdict would take it for a run that left nothing.
+        run_folder.forget(plan.run_dir)
     result = RunOutcome(
         run_id=plan.run_id,
         run_dir=plan.run_dir,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -12,6 +13,7 @@ from stackproof.stack import lifetime, proctable
 
 KEPT = 20
 OWNER = "owner.json"
+PLAN = "plan.json"
 
 
 def make(run_dir: Path) -> None:
@@ -30,6 +32,14 @@ def make(run_dir: Path) -> None:
 def release(run_dir: Path) -> None:
     """Give the folder up: its run has torn everything down."""
     (run_dir / OWNER).unlink(missing_ok=True)
+
+
+def forget(run_dir: Path) -> None:
+    """Remove the folder of a run that ended before anything of it began: one that holds its plan and nothing else."""
+    with contextlib.suppress(OSError):
+        if {path.name for path in run_dir.iterdir()} == {PLAN}:
+            (run_dir / PLAN).unlink()
+            run_dir.rmdir()
 
 
 def running(runs: Path) -> tuple[str, ...]:

@@ -49,3 +49,15 @@ def test_a_run_whose_process_id_belongs_to_somebody_else_now_is_dead(tmp_path: P
     (tmp_path / "dead" / "owner.json").write_text(json.dumps(owner))
     assert run_folder.sweep(tmp_path) == ()
     assert not (tmp_path / "dead" / "owner.json").exists()
+
+
+def test_a_run_that_never_began_leaves_no_folder_and_one_that_left_anything_keeps_it(tmp_path: Path) -> None:
+    never, began = tmp_path / "aaaaaa", tmp_path / "bbbbbb"
+    for run_dir in (never, began):
+        run_dir.mkdir()
+        (run_dir / run_folder.PLAN).write_text("{}")
+    (began / "cells/base").mkdir(parents=True)
+    for run_dir in (never, began, tmp_path / "none"):
+        run_folder.forget(run_dir)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bbbbbb"]
+    assert (began / run_folder.PLAN).read_text() == "{}"
