@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from ci.shard_simulation import comparing, durations, page, planning, plot, scenarios, spares
+from ci.shard_simulation import comparing, durations, page, planning, scenarios, spares
 from ci.shard_simulation.figures import Figures
 
 from stackproof.evidence import machine
@@ -82,6 +82,8 @@ def main(argv: Sequence[str]) -> int:
     given = parser.parse_args(argv)
     found = figures(QUICK if given.quick else FULL, jobs=given.jobs)
     given.output.mkdir(parents=True, exist_ok=True)
+    from ci.shard_simulation import plot  # noqa: PLC0415 - what draws takes a second to load, and many only simulate
+
     plot.draw(found, given.output / "scale.svg")
     page.write(found, given.output / "scale.md")
     print(f"{given.output / 'scale.md'} after {found.took:.0f} s of processor time, {found.most >> 20} MiB")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 from stackproof.errors import ExitCode
 from stackproof.file_schemas.pages import table
 
+_Node: TypeAlias = ast.ClassDef | ast.Call
 _VALUE = "…"
 _BASE = "StackproofError"
 _IN_FILES = "UsageError"
@@ -55,7 +56,7 @@ class _Constants(ast.NodeTransformer):
                     texts[name] = value
                 case _:
                     pass
-        return cast("ast.Module", cls(texts).visit(tree))
+        return cast("ast.Module", cls(texts).visit(tree)) if texts else tree
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self._texts.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
@@ -63,12 +64,12 @@ class _Constants(ast.NodeTransformer):
 
 def page(generated: str, package: Path) -> str:
     """The page, in Markdown, of all that the code of `package` can raise. generated: the comment that says so."""
-    trees = [_Constants.put(ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(package.rglob("*.py"))]
-    codes = exit_codes(trees)
-    own = dict(each for tree in trees for each in _own_words(tree) if each[0] in codes)
-    said = {_completed(message, own) for tree in trees for message in messages(tree, codes)}
+    modules = read(package)
+    codes = exit_codes(modules)
+    own = dict(each for module in modules for each in _own_words(module, codes))
+    said = {_completed(message, own) for module in modules for message in messages(module, codes)}
     found = sorted(said, key=_alphabetical)
-    in_files = sorted({message for tree in trees for message in of_files(tree)}, key=_alphabetical)
+    in_files = sorted({message for module in modules for message in of_files(module)}, key=_alphabetical)
     parts = [
         "# Every error message",
         generated,
@@ -93,9 +94,20 @@ def _section(title: str, found: Sequence[Message]) -> list[str]:
     return [f"## {title}", table(("message", "and what it says to do"), rows)] if rows else []
 
 
-def exit_codes(trees: list[ast.Module]) -> Mapping[str, ExitCode]:
+def read(package: Path) -> list[list[_Node]]:
+    """What is looked at of each module of `package`, with its texts where they are named."""
+    trees = (_Constants.put(ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(package.rglob("*.py")))
+    return [nodes(tree) for tree in trees]
+
+
+def nodes(tree: ast.AST) -> list[_Node]:
+    """The classes and calls of a module, which is all that anything here looks at: it is walked through once."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.Call)]
+
+
+def exit_codes(modules: Iterable[Sequence[_Node]]) -> Mapping[str, ExitCode]:
     """Name of each class of expected errors -> the exit code that it ends a command with."""
-    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for module in modules for node in module if isinstance(node, ast.ClassDef)]
     found = {_BASE: ExitCode.INTERNAL}
     grown = 0
     while grown != len(found):
@@ -117,16 +129,16 @@ def _own_code(node: ast.ClassDef) -> ExitCode | None:
     return None
 
 
-def messages(tree: ast.Module, codes: Mapping[str, ExitCode]) -> Iterator[Message]:
+def messages(module: Sequence[_Node], codes: Mapping[str, ExitCode]) -> Iterator[Message]:
     """What is said where one of these classes is made; not where all of it comes from elsewhere."""
     # A module may have a class of its own with the name of another's.
     strangers = {
         node.name
-        for node in ast.walk(tree)
+        for node in module
         if isinstance(node, ast.ClassDef)
         and not any(isinstance(base, ast.Name) and base.id in codes for base in node.bases)
     } - {_BASE}
-    for node in ast.walk(tree):
+    for node in module:
         match node:
             case ast.Call(func=ast.Name(id=kind), args=[_, *_] as args) if kind in codes and kind not in strangers:
                 yield from _message(node, " ".join(_text(arg) for arg in args), kind)
@@ -134,9 +146,9 @@ def messages(tree: ast.Module, codes: Mapping[str, ExitCode]) -> Iterator[Messag
                 pass
 
 
-def of_files(tree: ast.Module) -> Iterator[Message]:
+def of_files(module: Sequence[_Node]) -> Iterator[Message]:
     """What is said of a mapping in a YAML file: `section.fail(…)`."""
-    for node in ast.walk(tree):
+    for node in module:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=what), attr="fail"), args=[first]) if what in _SECTIONS:
                 yield from _message(node, _text(first), _IN_FILES)
@@ -144,10 +156,10 @@ def of_files(tree: ast.Module) -> Iterator[Message]:
                 pass
 
 
-def _own_words(tree: ast.Module) -> Iterator[tuple[str, tuple[str, str]]]:
+def _own_words(module: Sequence[_Node], codes: Mapping[str, ExitCode]) -> Iterator[tuple[str, tuple[str, str]]]:
     """Name of a class -> what it puts before each sentence, and its hint where a place has none of its own."""
-    for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
-        for node in ast.walk(owner):
+    for owner in (node for node in module if isinstance(node, ast.ClassDef) and node.name in codes):
+        for node in nodes(owner):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super"))), args=[first, *_]):
                     hints = [each.value for each in node.keywords if each.arg == "hint"]

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[3]
@@ -36,7 +37,7 @@ class Block:
 
     def steps(self) -> tuple[Step, ...]:
         """The commands behind a prompt, each with what is shown below it; nothing where there is no prompt."""
-        return tuple(_steps(self.text.splitlines())) if self.is_terminal else ()
+        return _steps_of(self.text) if self.is_terminal else ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +75,11 @@ def _blocks(page: str, lines: Sequence[str]) -> Iterator[Block]:
             inside.append(line.removeprefix(indent) if line.startswith(indent) else line.lstrip())
     if opened is not None:
         raise AssertionError(f"{page}:{start}: a block that nothing ends")
+
+
+@cache
+def _steps_of(text: str) -> tuple[Step, ...]:
+    return tuple(_steps(text.splitlines()))
 
 
 def _steps(lines: Sequence[str]) -> Iterator[Step]:

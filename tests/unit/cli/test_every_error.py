@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import io
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,11 +39,10 @@ from tests.unit.cli.provoking import (
 
 import stackproof
 from stackproof import console
-from stackproof.cli.reference_messages import exit_codes
+from stackproof.cli.reference_messages import exit_codes, read
 from stackproof.errors import ExitCode, StackproofError
 
 PACKAGE = Path(stackproof.__file__).parent
-TREES = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
 
 CASES: Mapping[str, Case] = {
     "StackproofError": Case(
@@ -149,7 +147,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
 
 
 def test_every_class_of_expected_errors_is_provoked() -> None:
-    assert set(exit_codes(TREES)) == CASES.keys() | NEVER_SHOWN.keys()
+    assert set(exit_codes(read(PACKAGE))) == CASES.keys() | NEVER_SHOWN.keys()
 
 
 @pytest.mark.parametrize("name", CASES)

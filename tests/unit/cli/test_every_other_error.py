@@ -15,12 +15,11 @@ import urllib3
 from tests.unit.cli.provoking import Here
 
 import stackproof
-from stackproof.cli.reference_messages import exit_codes
+from stackproof.cli.reference_messages import exit_codes, read
 from stackproof.recorder import ids as recorder_ids
 from stackproof.recorder import patching, recorded, recording, sidefile
 
 PACKAGE = Path(stackproof.__file__).parent
-TREES = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,9 +121,10 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
 
 
 def test_every_other_error_is_provoked_or_known_to_be_caught() -> None:
-    family = exit_codes(TREES)
+    modules = read(PACKAGE)
+    family = exit_codes(modules)
     found = {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)}
-    classes = [node for tree in TREES for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for module in modules for node in module if isinstance(node, ast.ClassDef)]
     others: set[str] = set()
     for node in [*classes, *classes]:
         bases = {base.id for base in node.bases if isinstance(base, ast.Name)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stackproof
-from stackproof.cli.reference_messages import Message, exit_codes, messages, of_files, page
+from stackproof.cli.reference_messages import Message, exit_codes, messages, nodes, of_files, page
 from stackproof.errors import ExitCode
 
 PACKAGE = Path(stackproof.__file__).parent
@@ -29,13 +29,13 @@ def f(name, why):
 
 def test_messages_are_read_with_values_left_out() -> None:
     tree = ast.parse(CODE)
-    codes = exit_codes([tree])
+    codes = exit_codes([nodes(tree)])
     assert codes == {
         "StackproofError": ExitCode.INTERNAL,
         "UsageError": ExitCode.USAGE,
         "OwnError": ExitCode.USAGE,
     }
-    assert list(messages(tree, codes)) == [
+    assert list(messages(nodes(tree), codes)) == [
         Message(text="…: it is … there", hint="…", kind="OwnError"),
         Message(text="a | b `c` of …", hint="try …", kind="UsageError"),
     ]
@@ -48,20 +48,20 @@ def test_a_row_of_the_page_is_one_row(tmp_path: Path) -> None:
 
 
 def test_a_class_of_the_same_name_that_is_none_of_ours_is_left_out() -> None:
-    codes = exit_codes([ast.parse(CODE)])
+    codes = exit_codes([nodes(ast.parse(CODE))])
     other = 'class UsageError(Exception): ...\nraise UsageError("an entity in it")\nraise OwnError("one of ours")'
-    assert [each.text for each in messages(ast.parse(other), codes)] == ["one of ours"]
+    assert [each.text for each in messages(nodes(ast.parse(other)), codes)] == ["one of ours"]
 
 
 def test_all_texts_that_make_a_message_are_in_it() -> None:
-    codes = exit_codes([ast.parse(CODE)])
-    (found,) = messages(ast.parse('raise OwnError(path, f"holds {this} twice", hint="look")'), codes)
+    codes = exit_codes([nodes(ast.parse(CODE))])
+    (found,) = messages(nodes(ast.parse('raise OwnError(path, f"holds {this} twice", hint="look")')), codes)
     assert (found.text, found.hint) == ("… holds … twice", "look")
 
 
 def test_what_is_said_of_a_file_is_a_message_too() -> None:
     code = 'section.fail(f"{section.what} lacks {key!r}", key=key, hint="add it")\npytest.fail("no section")'
-    assert list(of_files(ast.parse(code))) == [Message(text="… lacks …", hint="add it", kind="UsageError")]
+    assert list(of_files(nodes(ast.parse(code)))) == [Message(text="… lacks …", hint="add it", kind="UsageError")]
 
 
 def test_a_hint_that_has_a_name_is_read(tmp_path: Path) -> None:

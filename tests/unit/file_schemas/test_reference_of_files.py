@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from stackproof.catalog import catalog
-from stackproof.cli.reference_pages import all_schemas, main, pages
+from stackproof.cli.reference_pages import all_schemas, main
 from stackproof.errors import UsageError
 from stackproof.file_schemas.files import FILES, schemas
 from stackproof.file_schemas.pages import page
-from stackproof.file_schemas.reference import FOLDER, WRITTEN
+from stackproof.file_schemas.reference import FOLDER, WRITTEN, file_pages
 from stackproof.recorder import events, recording
 from stackproof.trace.events import TYPES, Completed, Message, TextDelta, ToolCall, encode
 from stackproof.trace.exchange import Why
@@ -25,7 +25,7 @@ from stackproof.trace.exchange import Why
 PROJECT = Path(__file__).parents[3]
 REFERENCE, SCHEMAS = PROJECT / "docs" / "reference", PROJECT / "docs" / "schemas"
 AGAIN = "write it again: python -m stackproof.cli.reference_pages docs/reference"
-OF_FILES = {name: text for name, text in pages().items() if name.startswith(FOLDER.as_posix())}
+OF_FILES = {(FOLDER / name).as_posix(): text for name, text in file_pages(PROJECT).items()}
 
 MADE = all_schemas()
 
