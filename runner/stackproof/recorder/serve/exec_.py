@@ -103,8 +103,11 @@ def guest_folder(folder: str) -> str:
         with contextlib.suppress(OSError):
             os.rename(staging, target)
         shutil.rmtree(staging, ignore_errors=True)
-    with open(os.path.join(folder, "sitecustomize.py"), "w", encoding="utf-8") as file:
+    begins = os.path.join(folder, "sitecustomize.py")
+    # Whole at every moment: another server of the same run may be reading it.
+    with open(f"{begins}.{os.getpid()}", "w", encoding="utf-8") as file:
         file.write(_SITECUSTOMIZE)
+    os.replace(f"{begins}.{os.getpid()}", begins)
     return folder
 
 
