@@ -113,7 +113,7 @@ def test_a_pytest_that_a_test_starts_writes_nothing_to_the_log(small: Small) -> 
         "import subprocess, sys, pytest\n"
         '@pytest.mark.claim("full")\ndef test_outer(claim):\n'
         '    command = [sys.executable, "-m", "pytest", "-p", "stackproof", "inner.py"]\n'
-        "    subprocess.run(command, check=True, timeout=60)\n"
+        "    subprocess.run(command, check=True, timeout=300)\n"
         '    claim.observed(events=[], residue={"lost": 0})\n',
     )
     small.write(

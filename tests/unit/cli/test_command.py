@@ -266,7 +266,7 @@ def test_version_needs_no_heavy_module() -> None:
         "import sys, stackproof.cli.main; "
         "print([name for name in ('rich', 'yaml', 'pytest', 'asyncio') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout == "[]\n"
 
 
@@ -279,7 +279,7 @@ def test_reader_that_leaves_early_gets_no_traceback(project: Path) -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()
-        assert process.wait(timeout=60) == ExitCode.INTERNAL
+        assert process.wait(timeout=300) == ExitCode.INTERNAL
 
 
 def test_a_run_whose_reader_left_does_not_end_like_failed_tests() -> None:
@@ -294,7 +294,7 @@ def test_a_run_whose_reader_left_does_not_end_like_failed_tests() -> None:
 def test_a_process_without_standard_output_still_ends_with_its_own_code(project: Path) -> None:
     script = "import sys; sys.argv = ['stackproof', 'setups']; from stackproof.cli.main import entry; entry()"
     closed = f'exec {sys.executable} -c "{script}" >&-'
-    done = subprocess.run(["sh", "-c", closed], cwd=project, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(["sh", "-c", closed], cwd=project, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -345,6 +345,6 @@ def test_help_to_which_nobody_listens_is_no_traceback(group: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-c", "from stackproof.cli.main import entry; entry()", *group]
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=300, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (ExitCode.USAGE, b"")

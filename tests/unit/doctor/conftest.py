@@ -43,7 +43,7 @@ def make(tmp_path: Path) -> Make:
                 (root / name).write_text(text, encoding="utf-8")
         if git:
             for words in (["init", "-q"], ["add", "-A"], [*_WHO, "commit", "-qm", "all"]):
-                subprocess.run(["git", "-C", str(root), *words], check=True, timeout=60)
+                subprocess.run(["git", "-C", str(root), *words], check=True, timeout=300)
         return Place(environ=environ or {}, project=root, home=tmp_path / "home", path=path, now=time.time())
 
     return place

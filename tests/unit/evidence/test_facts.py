@@ -68,7 +68,7 @@ def test_node_ids_are_found_in_a_report_that_pytest_wrote(tmp_path: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:stackproof", "-o", "addopts=",
          "--junitxml=junit.xml", "-rA", "test_x.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60,
+        cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
     nodeids = [line.removeprefix("PASSED ") for line in done.stdout.splitlines() if line.startswith("PASSED ")]
     assert len(nodeids) == 5

@@ -45,7 +45,7 @@ def run(folder: Path, **variables: str) -> str:
         env={**clean, **_QUICK, **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return " ".join(done.stdout.split())

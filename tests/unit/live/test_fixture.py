@@ -28,7 +28,7 @@ def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         env={**clean, **_QUICK, **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

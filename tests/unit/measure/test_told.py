@@ -118,7 +118,7 @@ def test_without_the_package_the_run_says_where_and_what_to_install(
 
 
 def test_another_python_is_asked_before_anything_starts(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "other")], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "other")], check=True, timeout=300)
     python = tmp_path / "other" / "bin" / "python"
 
     with pytest.raises(UsageError, match=f"coverage in {python}, which lacks it"):

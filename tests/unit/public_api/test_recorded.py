@@ -180,8 +180,14 @@ def test_replay_lets_nothing_else_out_but_what_is_reachable(block: Any, provider
 
     with pytest.raises(NetworkBlockedError, match=r"192\.0\.2\.1:80 was blocked in replay"):
         within(block(), connect)
-    with pytest.raises(OSError, match=r"^(?!a connection to)"):
+    # What comes of it is the machine's: nobody is there, or its network has something at any address.
+    try:
         within(block(reachable=["192.0.2.1"]), connect)
+    except OSError as error:
+        blocked: object = isinstance(error, NetworkBlockedError)
+    else:
+        blocked = False
+    assert not blocked
 
 
 def test_mode_comes_from_the_variable_and_is_checked(block: Any, ask: Ask) -> None:

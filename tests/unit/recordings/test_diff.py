@@ -151,7 +151,7 @@ def test_folders_are_paired_by_name_then_answer_then_nearest_request(
 def git(folder: Path, *words: str) -> None:
     """A git command in a folder, without anybody's configuration."""
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=300)
 
 
 EVIL = "</details><script>alert(1)</script> | `code` ```\n````\n# not a heading @team\x1b[31m"

@@ -215,7 +215,7 @@ except TraceFileError as error:
 """
     )
     done = subprocess.run(
-        [sys.executable, str(program), str(path)], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, str(program), str(path)], capture_output=True, text=True, timeout=300, check=True
     )
     events = ["text_delta", "completed"] * 2
     assert done.stdout.splitlines() == [*events, f"{path} cannot be read or written: File too large"]

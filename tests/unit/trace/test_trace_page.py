@@ -31,7 +31,7 @@ def test_the_example_and_every_output_on_the_page_are_what_happens(
     (tmp_path / "weather.py").write_text(agent, encoding="utf-8")
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
     told = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True
     )
     assert told.stdout == "It rains in Oslo.\n" * 2
     trace = tmp_path / "traces/weather.jsonl"
@@ -40,7 +40,7 @@ def test_the_example_and_every_output_on_the_page_are_what_happens(
 
     (tmp_path / "different.py").write_text(DIFFERENT, encoding="utf-8")
     failed = subprocess.run(
-        [sys.executable, "different.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "different.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     (mismatch,) = re.findall(r"```\n(request 1 .*?)```", PAGE, re.DOTALL)
     assert failed.stderr.endswith(f".TraceMismatchError: {mismatch}")

@@ -186,7 +186,7 @@ for make in (lambda: ReplayModelClient("talk.jsonl"), lambda: RecordingModelClie
         print(error)
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True
     )
     assert done.stdout.splitlines() == [
         "talk.jsonl cannot be read or written: Permission denied",

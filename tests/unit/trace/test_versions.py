@@ -190,7 +190,7 @@ def test_a_migration_that_is_killed_leaves_the_old_file_or_the_new_one(old: Path
     endings = []
     for number in range(1, 10):
         old.write_bytes(before)
-        done = subprocess.run([sys.executable, "-c", _KILLED, str(old), str(number)], timeout=60, check=False)
+        done = subprocess.run([sys.executable, "-c", _KILLED, str(old), str(number)], timeout=300, check=False)
         endings.append(done.returncode)
         if done.returncode == 0:
             break

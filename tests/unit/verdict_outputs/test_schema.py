@@ -94,7 +94,7 @@ def test_no_order_of_a_set_is_in_it(project: Project) -> None:  # noqa: F811
             cwd=project.folder,
             env={**os.environ, "PYTHONHASHSEED": seed, "CI": ""},
             capture_output=True,
-            timeout=60,
+            timeout=300,
             check=False,
         ).stdout
         for seed in ("1", "2")

@@ -200,7 +200,7 @@ def test_live_evidence_is_what_the_live_lanes_kept_and_no_run_folder(
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     live = [lane.name for lane in matrix.lanes.values() if lane.smoke is not None]
     assert [re.findall(r"job=([a-z-]+)&", line)[0] for line in (tmp_path / "asked").read_text().splitlines()] == live

@@ -54,7 +54,7 @@ class Gh:
             env=environment,
             cwd=self.folder,
             check=True,
-            timeout=60,
+            timeout=300,
             capture_output=True,
         )
         return [json.loads(line) for line in (self.folder / "asked.jsonl").read_text(encoding="utf-8").splitlines()]
