@@ -37,4 +37,4 @@ def _has(word: str) -> bool:
 def _ends_well(*command: str) -> bool:
     if shutil.which(command[0]) is None:
         return False
-    return subprocess.run(command, check=False, capture_output=True, timeout=60).returncode == 0
+    return subprocess.run(command, check=False, capture_output=True, timeout=300).returncode == 0

@@ -43,7 +43,7 @@ class Room:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
         assert done.returncode == 0, f"{script}\nended with {done.returncode}:\n{done.stdout}"
@@ -58,7 +58,11 @@ def variables(tools: Path) -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if name.startswith(_KEPT)
-        or not (name.startswith(_FOREIGN) or name.endswith(_FOREIGN_ENDS) or name in {"CI", "COLUMNS", "PYTHONPATH"})
+        or not (
+            name.startswith(_FOREIGN)
+            or name.endswith(_FOREIGN_ENDS)
+            or name in {"CI", "COLUMNS", "FORCE_COLOR", "PYTHONPATH"}
+        )
     }
     path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     who = {f"GIT_{one}_{what}": value for one in ("AUTHOR", "COMMITTER") for what, value in _WHO.items()}
@@ -98,7 +102,7 @@ class Rooms:
         return Room(root=root, environ=self.environ) if root.exists() else self.of(Home.REPOSITORY, "shared")
 
     def _git(self, *arguments: str) -> None:
-        subprocess.run(["git", *arguments], check=True, env=self.environ, timeout=120)
+        subprocess.run(["git", *arguments], check=True, env=self.environ, timeout=300)
 
     def _new_desk(self, root: Path) -> Room:
         """The files of docs/adopting.md as they stand there, in a git repository."""

@@ -18,7 +18,7 @@ from tests.e2e.docs.fold import difference, marked
 from tests.e2e.docs.projects import Room
 from tests.e2e.docs.table import Entry
 
-_SECONDS = 240
+_SECONDS = 900
 _INTERRUPT = "^C"
 
 

@@ -91,7 +91,7 @@ class Desk:
     def git(self, *words: str) -> None:
         """Call Git in the project."""
         who = ["-c", "user.name=tests", "-c", "user.email=tests@example.invalid"]
-        subprocess.run(["git", "-C", str(self.root), *who, *words], check=True, timeout=60, env=self.environ)
+        subprocess.run(["git", "-C", str(self.root), *who, *words], check=True, timeout=300, env=self.environ)
 
     def call(self, *words: str, **environ: str) -> Said:
         """Call the command."""
@@ -102,7 +102,7 @@ class Desk:
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         return Said(code=done.returncode, out=done.stdout, error=done.stderr)
@@ -300,7 +300,7 @@ def test_a_working_folder_that_was_removed_is_said(desk: Desk, tmp_path: Path) -
     gone = tmp_path / "gone"
     script = f"mkdir {gone}; cd {gone}; rmdir {gone}; exec '{sys.executable}' -m stackproof doctor"
     done = subprocess.run(
-        ["sh", "-c", script], env=desk.environ, capture_output=True, text=True, timeout=60, check=False
+        ["sh", "-c", script], env=desk.environ, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("✗ the working folder was removed\n  cd into a folder that is there")
