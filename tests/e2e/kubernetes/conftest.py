@@ -40,7 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = b"ok"
         if self.path != "/health":
             asked = {"question": self.path}
-            body = requests.post(os.environ["DESK_URL"] + "/answers", json=asked, timeout=10).content
+            body = requests.post(os.environ["DESK_URL"] + "/answers", json=asked, timeout=60).content
         self.send_response(200)
         self.end_headers()
         self.wfile.write(body)
@@ -51,7 +51,7 @@ http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Handler).serve_
 description: a server that asks a provider
 modes: [server, docker]
 command: ["{python}", "server.py", "{host}", "{port}"]
-readiness: {path: /health, timeout: 60}
+readiness: {path: /health, timeout: 120}
 docker: {dockerfile: Dockerfile, tests: requirements.txt, python: /venv/bin/python}
 """,
     f"stacks/{_STACK}/requirements.txt": (
@@ -89,7 +89,7 @@ def slow():
 def test_a_question(stack, question):
     with requests.Session() as session:
         session.trust_env = False
-        assert question in session.get(f"{stack.base_url}/{question}", timeout=20).json()["text"]
+        assert question in session.get(f"{stack.base_url}/{question}", timeout=120).json()["text"]
 
 def test_where_it_runs():
     assert not os.environ.get("BROKEN")
@@ -190,12 +190,12 @@ class Pod:
 
     def ended(self) -> Done:
         """Wait for its end."""
-        said, _ = self.process.communicate(timeout=180)
+        said, _ = self.process.communicate(timeout=480)
         return Done(code=self.process.returncode, said=said)
 
     def wait_for(self, text: str) -> None:
         """Read what it writes until a line has `text` in it."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 240
         assert self.process.stdout is not None
         for line in self.process.stdout:
             assert time.monotonic() < deadline
@@ -205,8 +205,8 @@ class Pod:
 
     def lose(self) -> None:
         """End it as a node that is lost does."""
-        subprocess.run(["docker", "kill", self.name], check=True, capture_output=True, timeout=60)
-        self.process.communicate(timeout=60)
+        subprocess.run(["docker", "kill", self.name], check=True, capture_output=True, timeout=120)
+        self.process.communicate(timeout=120)
 
 
 def expanded(text: str) -> str:
@@ -276,7 +276,7 @@ def _stackproof(root: Path, *words: str, **variables: str) -> Done:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -290,7 +290,7 @@ def _commit(root: Path) -> None:
 
 def _git(root: Path, *words: str) -> None:
     who = ["-c", "user.name=pods", "-c", "user.email=pods@example.com", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True, timeout=60)
+    subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True, timeout=120)
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -317,4 +317,4 @@ def _provider() -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(timeout=5)
+        thread.join(timeout=60)

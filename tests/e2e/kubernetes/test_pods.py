@@ -23,7 +23,7 @@ def runs(claim: Path) -> list[Path]:
 def stored(cluster: Any) -> Path:
     """The claim once a pod was lost in the middle, and all shards have run, two of them in its time."""
     claim: Path = cluster.claim("stored")
-    slow = cluster.manifest("--env", "SLOW=60")
+    slow = cluster.manifest("--env", "SLOW=900")
     lost = cluster.pod(slow, SHARDS - 1, claim)
     job = cluster.manifest()
     others = [cluster.pod(job, index, claim) for index in range(SHARDS)]
@@ -38,7 +38,7 @@ def stored(cluster: Any) -> Path:
 
 
 def test_a_pod_that_was_lost_leaves_nothing_that_counts(cluster: Any, stored: Path) -> None:
-    slow = cluster.manifest("--env", "SLOW=60")["metadata"]["name"]
+    slow = cluster.manifest("--env", "SLOW=900")["metadata"]["name"]
     assert not any(slow in path.as_posix() for path in runs(stored))
     assert list(stored.glob("*/.part/*")) == []
 
