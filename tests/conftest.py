@@ -30,6 +30,9 @@ _TOGETHER = (
     "e2e/run/docker",
     "e2e/swarm",
     "e2e/test_llama_cpp.py",
+    "unit/cli/test_reference_messages.py",
+    "unit/file_schemas/test_reference_of_files.py",
+    "unit/options/test_reference_pages.py",
     "unit/reference/test_store.py",
 )
 
