@@ -271,9 +271,9 @@ def _tests(work: _Work, started: _Started) -> None:
     elif broken is not None:
         work.outcome["error"] = broken
     elif options.post_command is not None and not options.collect_only:
-        log = work.cell_dir / "post-command.log"
+        kept = work.cell_dir / "post-command.log"
         work.outcome["error"] = post_command.run(
-            options.post_command, variables, project=work.order.project, log=log, check=interrupts.check
+            options.post_command, variables, project=work.order.project, log=kept, check=interrupts.check
         )
 
 
