@@ -58,13 +58,16 @@ def test_a_proxy_in_the_environment_is_passed_by(server: str, monkeypatch: pytes
 
 
 def test_nobody_there() -> None:
-    assert str(probe(f"http://127.0.0.1:{free_port()}/", "x")) == "did not answer: nothing listens there"
+    answer = probe(f"http://127.0.0.1:{free_port()}/", "x")
+    assert str(answer) == "did not answer: nothing listens there"
+    assert answer.nobody
 
 
 def test_a_connection_without_an_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         answer = probe(f"http://127.0.0.1:{mute.getsockname()[1]}/", "x", timeout=0.2)
     assert str(answer) == "took the connection but answered nothing"
+    assert not answer.nobody
 
 
 @pytest.mark.parametrize(("said", "words"), [(b"", "closed the connection"), (b"220 smtp\r\n", "220 smtp")])
