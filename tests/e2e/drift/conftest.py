@@ -25,7 +25,7 @@ from stackproof.stack import service as services
 ROOT = Path(__file__).parents[3]
 Frames = list[str]
 # Plugins of this environment that take longer to load than the tests run.
-_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
+_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -pno:recording"}
 _SUITES = """
 root: tests/integration
 suites:

@@ -33,7 +33,7 @@ def test_answers_once_more(openai_client, live_model):
 # Variables that would let this machine's own keys, proxies or runs into the tests.
 _FOREIGN = ("_KEY", "_URL", "_TOKEN", "_LIVE_MODEL", "_PROXY", "_proxy")
 # Plugins of this environment that take longer to load than the tests run.
-_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
+_QUICK = {"PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -pno:recording"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

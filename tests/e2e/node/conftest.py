@@ -26,7 +26,10 @@ def _environment() -> Mapping[str, str]:
         if not name.startswith(("STACKPROOF_", "PYTEST_")) and name not in ("CI", "PYTHONPATH")
     }
     # Plugins of this environment that take longer to load than the tests run.
-    return {**kept, "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
+    return {
+        **kept,
+        "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -pno:recording",
+    }
 
 
 @pytest.fixture(scope="session", name="node")

@@ -51,7 +51,11 @@ def run(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
         [sys.executable, "-m", "stackproof", "run", "--json", *arguments],
         cwd=PROJECT,
         # Plugins of this environment that take longer to load than the tests run.
-        env={**caller, "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest", **environment},
+        env={
+            **caller,
+            "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -pno:recording",
+            **environment,
+        },
         capture_output=True,
         text=True,
         timeout=540,

@@ -79,7 +79,7 @@ def run(project: Path, mode: str, *options: str, stack: str = "library:reference
     if "STACKPROOF_REQUIRE" in os.environ:
         environ["STACKPROOF_REQUIRE"] = os.environ["STACKPROOF_REQUIRE"]
     # Plugins of this environment that take longer to load than the tests run.
-    environ["PYTEST_ADDOPTS"] = "-pno:langsmith_plugin -pno:hypothesispytest"
+    environ["PYTEST_ADDOPTS"] = "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -pno:recording"
     ended = subprocess.run(
         [sys.executable, "-m", "stackproof", "run", "--inference-mode", mode, "--stack-config", stack, *options],
         cwd=project,
