@@ -98,7 +98,7 @@ def _short(item: Any) -> str:
 
 def _summary(plan: Plan, left: Sequence[Resent], dry_run: bool) -> str:
     waiting = sum(len(pair.files) for pair in left)
-    rest = f", {waiting} wait for a word on what differs" if waiting else ""
+    rest = f", {waiting} {'waits' if waiting == 1 else 'wait'} for a word on what differs" if waiting else ""
     return f"Summary: {counted(len(plan.moves), 'file')} {'would be ' if dry_run else ''}re-keyed{rest}"
 
 
