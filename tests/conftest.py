@@ -57,7 +57,11 @@ def _draw_examples() -> None:
 
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings.register_profile(
-        "any machine", deadline=None, derandomize=not os.environ.keys().isdisjoint(_CI), database=None, suppress_health_check=slow
+        "any machine",
+        deadline=None,
+        derandomize=not os.environ.keys().isdisjoint(_CI),
+        database=None,
+        suppress_health_check=slow,
     )
     settings.load_profile("any machine")
 
