@@ -96,25 +96,28 @@ def guest_folder(folder: str) -> str:
     os.makedirs(folder, exist_ok=True)
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     target = os.path.join(folder, GUEST_NAME)
+    # Several servers of one run may start at once, in containers even with the same process id.
+    own = os.urandom(8).hex()
     if not os.path.isdir(target):
-        staging = f"{target}.{os.getpid()}"
+        staging = f"{target}.{own}"
         shutil.copytree(package, staging, ignore=_closed)
-        # Several servers of one run may start at once; whoever is second has the same files.
+        # Whoever is second has the same files.
         with contextlib.suppress(OSError):
             os.rename(staging, target)
         shutil.rmtree(staging, ignore_errors=True)
     begins = os.path.join(folder, "sitecustomize.py")
     # Whole at every moment: another server of the same run may be reading it.
-    with open(f"{begins}.{os.getpid()}", "w", encoding="utf-8") as file:
+    with open(f"{begins}.{own}", "w", encoding="utf-8") as file:
         file.write(_SITECUSTOMIZE)
-    os.replace(f"{begins}.{os.getpid()}", begins)
+    os.replace(f"{begins}.{own}", begins)
     return folder
 
 
 def _closed(folder: str, names: list[str]) -> list[str]:
-    """Compiled modules that another user has left for himself; where they can be read they save a start's time."""
+    """Compiled modules that another user has left for himself, or somebody is writing; others save a start's time."""
     if os.path.basename(folder) == "__pycache__":
-        return [name for name in names if not os.access(os.path.join(folder, name), os.R_OK)]
+        # Until it is whole, Python gives a compiled module a longer name.
+        return [n for n in names if not n.endswith(".pyc") or not os.access(os.path.join(folder, n), os.R_OK)]
     return [
         name for name in names if name == "__pycache__" and not os.access(os.path.join(folder, name), os.R_OK | os.X_OK)
     ]
