@@ -138,7 +138,8 @@ def _entry(path: Path, folder: Folder, kind: bytes, owner: tuple[int, int]) -> t
 
 def _below(folder: Path) -> Iterator[Path]:
     for base, folders, names in os.walk(folder):
-        folders.sort()
+        # What Python compiles meanwhile has names that are gone a moment later.
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
         yield from (Path(base, name) for name in sorted(names) if not name.endswith((".pyc", ".tmp")))
 
 

@@ -55,6 +55,13 @@ def test_recordings_of_a_suite_are_its_folders_those_above_and_the_common_ones(
     assert {str(path.relative_to(recordings / "ollama").with_suffix("")) for path in found.files} == expected
 
 
+def test_what_python_compiles_meanwhile_stays_here(tmp_path: Path) -> None:
+    compiled = (f"recorder/__pycache__/brain.cpython-311.pyc{more}" for more in ("", ".140234"))
+    tree(tmp_path, "enter.py", "recorder/brain.py", *compiled)
+    found = luggage.everything(tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in found.files] == ["enter.py", "recorder/brain.py"]
+
+
 def test_files_keep_their_paths_and_get_their_owner_and_an_empty_folder_goes_in_too(tmp_path: Path) -> None:
     tree(tmp_path / "guest", "enter.py", "recorder/brain.py")
     (tmp_path / "recordings").mkdir()
