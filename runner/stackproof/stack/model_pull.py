@@ -27,9 +27,10 @@ def pull(origin: str, model: str, *, service: str, say: Callable[[str], None], c
     fetching = _Fetching(origin, model, say)
     thread = threading.Thread(target=fetching.run, name=f"pull of {model}", daemon=True)
     thread.start()
+    check()
     while thread.is_alive():
-        check()
         thread.join(timeout=_STEP)
+        check()
     if fetching.problem:
         raise StackStartError(
             f"{service} has not model {model} and could not fetch it: {fetching.problem}",
