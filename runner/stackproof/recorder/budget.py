@@ -146,7 +146,7 @@ class Budget:
     def _account(self) -> Iterator[dict[str, Any]]:
         """What was spent so far by everybody, to be changed; nobody else has it meanwhile."""
         os.makedirs(os.path.dirname(self._path), exist_ok=True)
-        # Opened each time: a lock belongs to the open file, which threads and forked children would share.
+        # Opened each time: a lock belongs to the open file, which threads would share.
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -158,6 +158,8 @@ class Budget:
             if account != before:
                 os.pwrite(handle, json.dumps(account).ljust(_LENGTH - 1).encode() + b"\n", 0)
         finally:
+            # Not by closing alone: a child that was forked meanwhile has the open file, too, and would keep the lock.
+            fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
     def _read_on(self, account: dict[str, Any]) -> None:

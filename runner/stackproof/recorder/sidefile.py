@@ -39,6 +39,9 @@ def held(path: str) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
+        # Not by closing alone: a child that was forked meanwhile has the open folder, too, and would keep the lock.
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
 
 

@@ -41,7 +41,11 @@ def alone(root: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(f"another command is moving files in {root.name}/", hint="wait for its end") from None
-        yield
+        try:
+            yield
+        finally:
+            # Not by closing alone: a child that was forked meanwhile would keep the lock.
+            fcntl.flock(handle, fcntl.LOCK_UN)
     finally:
         os.close(handle)
 

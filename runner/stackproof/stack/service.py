@@ -197,4 +197,8 @@ def locked(path: Path, name: str, check: Callable[[], None]) -> Iterator[None]:
                         hint=f"its lock is {path}; remove the file if no such process runs",
                     ) from None
                 time.sleep(0.1)
-        yield  # closing the file gives the lock back
+        try:
+            yield
+        finally:
+            # Not by closing alone: a child that was forked meanwhile would keep the lock.
+            fcntl.flock(file, fcntl.LOCK_UN)

@@ -70,6 +70,9 @@ def _held(path: Path, flags: int, kind: int, patience: float) -> Iterator[int]:
                 yield handle
                 return
         finally:
+            # Not by closing alone: a child that was forked meanwhile has the open file, too, and would keep the lock.
+            with contextlib.suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
 
