@@ -15,34 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.recordings.tiny_project import FILES, SETUP
 
-_SETUP = """
-{name}:
-  description: A provider that a test has started
-  env: {{PROBE_URL: "http://127.0.0.1:9/v1"}}
-  providers: {{probe: {{variable: PROBE_URL}}}}
-"""
 _FILES = {
-    "stacks/setups.yaml": _SETUP.format(name="probe") + _SETUP.format(name="other"),
-    "stacks/tiny/stack.yaml": """
-description: An application of one path
-modes: [library]
-python_path: ["."]
-app: tiny_app:create_app
-""",
-    "stacks/tiny/tiny_app.py": """
-from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
-
-
-def create_app():
-    return Starlette(routes=[Route("/v1/health", lambda request: PlainTextResponse("OK"))])
-""",
-    "tests/suites.yaml": """
-suites:
-  base: {description: All there is, roots: [tests/integration], default_setup: probe}
-""",
+    **FILES,
+    "stacks/setups.yaml": SETUP + SETUP.replace("probe:", "other:", 1),
     "pyproject.toml": '[tool.stackproof]\nsuite = "base"\nstack_config = "library:tiny"\n',
     "pytest.ini": "[pytest]\nmarkers = slow: takes long\n",
 }

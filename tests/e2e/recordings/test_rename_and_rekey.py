@@ -17,34 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.recordings.tiny_project import FILES
 
 _SETUPS = "stacks/setups.yaml"
 _FILES = {
-    _SETUPS: """
-probe:
-  description: A provider that a test has started
-  env: {PROBE_URL: "http://127.0.0.1:9/v1"}
-  providers: {probe: {variable: PROBE_URL}}
-""",
-    "stacks/tiny/stack.yaml": """
-description: An application of one path
-modes: [library]
-python_path: ["."]
-app: tiny_app:create_app
-""",
-    "stacks/tiny/tiny_app.py": """
-from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
-
-
-def create_app():
-    return Starlette(routes=[Route("/v1/health", lambda request: PlainTextResponse("OK"))])
-""",
-    "tests/suites.yaml": """
-suites:
-  base: {description: All there is, roots: [tests/integration], default_setup: probe}
-""",
+    **FILES,
     "pytest.ini": "[pytest]\n",
 }
 _TESTS = """
