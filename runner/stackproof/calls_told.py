@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stackproof import plaintext
 from stackproof.faults import told
 from stackproof.recorder.mode import Mode
 
@@ -47,19 +48,25 @@ def spent(budget: Mapping[str, Any]) -> Iterator[str]:
         return
     unknown = budget.get("unknown") or 0
     nothing_said = unknown and not tokens[0] and tokens[1] is None
-    parts = [_of(requests, "request"), "tokens unknown" if nothing_said else _of(tokens, "token")]
+    parts = [
+        of(requests[0], requests[1], "request"),
+        "tokens unknown" if nothing_said else of(tokens[0], tokens[1], "token"),
+    ]
     if unknown:
         parts[-1] += f" ({unknown} {'answer' if unknown == 1 else 'answers'} did not say)"
     if seconds[1] is not None:
-        parts.append(f"{seconds[0]:.1f} of {seconds[1]:g} s")
+        parts.append(of_seconds(seconds[0], seconds[1]))
     refused = budget.get("refused") or 0
     if refused:
         parts.append(f"{refused} {'call' if refused == 1 else 'calls'} refused")
     yield f"{'budget' if limited else 'spent'}: {', '.join(parts)}"
 
 
-def _of(of_kind: Sequence[Any], what: str) -> str:
-    used, limit = of_kind
-    if limit is not None:
-        return f"{used} of {limit} {what}s"
-    return f"{used} {what}" if used == 1 else f"{used} {what}s"
+def of(used: int, limit: int | None, what: str) -> str:
+    """`12 of 60 requests`, and `1 request` where there is no limit."""
+    return plaintext.counted(used, what) if limit is None else f"{used:,} of {limit:,} {what}s"
+
+
+def of_seconds(used: float, limit: float) -> str:
+    """`2.4 of 900 s`."""
+    return f"{used:.1f} of {plaintext.number(limit)} s"

@@ -46,6 +46,11 @@ def counted(number: int, what: str, many: str | None = None) -> str:
     return f"{number:,} {what if number == 1 else many or what + 's'}"
 
 
+def number(value: float) -> str:
+    """`60`, `0.5`, `1234567`: all of its digits, as it can be typed again; a whole number without its `.0`."""
+    return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
+
+
 def duration(seconds: float) -> str:
     """`12.4 ms`, `181 ms`, `3.4 s`, `2 min 41 s`."""
     if not math.isfinite(seconds):

@@ -25,6 +25,7 @@ from stackproof.errors import UsageError
 from stackproof.option_kinds import Group, Kind
 from stackproof.option_table import OPTIONS
 from stackproof.options import BUDGET, RunOptions, Source
+from stackproof.plaintext import number
 from stackproof.recorder.mode import Mode
 from stackproof.secret_values import is_called_like_one
 from stackproof.shards import timings_words as timings
@@ -202,7 +203,7 @@ def _words(cell: Cell, options: RunOptions, *, without: frozenset[str], complete
         elif isinstance(value, tuple):
             yield from (f"{option.flag} {shlex.quote(str(item))}" for item in value)
         else:
-            yield f"{option.flag} {shlex.quote(f'{value:g}' if isinstance(value, float) else str(value))}"
+            yield f"{option.flag} {shlex.quote(number(value) if isinstance(value, float) else str(value))}"
 
 
 def _quoted_pair(pair: str, cell: Cell) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from stackproof import __version__
-from stackproof.plaintext import counted
+from stackproof.plaintext import counted, number
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder.mode import Mode
 from stackproof.shards.records import Shard
@@ -157,7 +157,7 @@ def _paths(cell: Cell) -> str:
 def _budget(plan: Plan) -> str:
     """`20 requests, 60 seconds   --max-requests, STACKPROOF_MAX_SECONDS`."""
     given = plan.options.budget
-    limits = ", ".join(f"{value:g} {name.removeprefix('max_')}" for name, value in given.items())
+    limits = ", ".join(f"{number(value)} {name.removeprefix('max_')}" for name, value in given.items())
     return f"{limits}   {', '.join(plan.options.origin(name) for name in given)}"
 
 

@@ -17,6 +17,7 @@ from stackproof.evidence.claims import ClaimFacts
 from stackproof.faults import claim_environment, claim_file
 from stackproof.option_values import truthy
 from stackproof.options import RunOptions
+from stackproof.plaintext import number
 from stackproof.plugin import claim_log
 from stackproof.run import suite
 from stackproof.run.interrupts import Interrupts
@@ -196,5 +197,5 @@ def _command(project: Path, wanted: ClaimsPolicy, folder: Path, only: Sequence[s
 
 def _problem(end: suite.SuiteEnd, timeout: float) -> str | None:
     if end.timed_out:
-        return f"the tests did not end within {timeout:g} s"
+        return f"the tests did not end within {number(timeout)} s"
     return f"pytest {describe_exit(end.code)}" if end.code < 0 else None

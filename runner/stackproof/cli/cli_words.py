@@ -17,6 +17,7 @@ from stackproof.cli.sentences import SENTENCES
 from stackproof.errors import StackproofError, UsageError
 from stackproof.option_kinds import Group, Kind, Option
 from stackproof.option_table import OPTIONS
+from stackproof.plaintext import number
 from stackproof.suggest import did_you_mean, unknown
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -217,4 +218,5 @@ def _bare(option: Option) -> dict[str, Any]:
 def _default(option: Option) -> str:
     if option.default in (None, (), False):
         return ""
-    return f" Default: {option.default:g}." if isinstance(option.default, float) else f" Default: {option.default}."
+    shown = number(option.default) if isinstance(option.default, float) else option.default
+    return f" Default: {shown}."

@@ -13,6 +13,7 @@ from stackproof.lanes.sound import undivided
 from stackproof.option_kinds import Group, Kind
 from stackproof.option_table import OPTIONS
 from stackproof.options import RunOptions, Source
+from stackproof.plaintext import number
 from stackproof.plan import Cell, Plan, is_secret
 from stackproof.recorder.mode import Mode
 from stackproof.shards.kubernetes import MOST_SHARDS, OF_THE_POD, USUAL_MINUTES, JobOrder, Resources, SecretKey
@@ -250,7 +251,7 @@ def _words(options: RunOptions) -> Iterator[str]:
         elif isinstance(value, tuple):
             yield from _each(option.flag, map(str, value))
         else:
-            yield from (option.flag, f"{value:g}" if isinstance(value, float) else str(value))
+            yield from (option.flag, number(value) if isinstance(value, float) else str(value))
 
 
 def _each(flag: str, values: Iterable[str]) -> Iterator[str]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from stackproof.plaintext import number
+
 Schema = dict[str, Any]
 _PLAIN = {
     "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "null",
@@ -127,7 +129,7 @@ def _shown(value: object) -> str:
         case bool():
             return str(value).lower()
         case float():
-            return f"{value:g}"
+            return number(value)
         case list():
             return ", ".join(map(str, value))
         case _:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from stackproof.lanes.records import USUAL_PYTHON, Lane, LaneCell, Trigger
-from stackproof.plaintext import counted
+from stackproof.plaintext import counted, number
 
 HEAD = ("lane", "runs at", "what", "needs", "minutes")
 
@@ -54,7 +54,7 @@ def lines(lane: Lane, again: str) -> Iterator[str]:
         instead = f", answered by {smoke.provider_service}" if smoke.provider_service else ""
         most = smoke.budget
         yield f"  real calls   {', '.join(smoke.setups)}{instead}"
-        yield f"  budget       {most.max_requests} requests, {most.max_tokens} tokens, {most.max_seconds:g} s"
+        yield f"  budget       {most.max_requests:,} requests, {most.max_tokens:,} tokens, {number(most.max_seconds)} s"
         yield f"  unasked      {'is a failure' if smoke.require else 'is skipped'}"
     if lane.cells_at_once > 1:
         yield f"  at once      {counted(lane.cells_at_once, 'cell')}"

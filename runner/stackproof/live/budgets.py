@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from stackproof import calls_told
 from stackproof.evidence import jsonfile
 from stackproof.live.order import Limits
 
@@ -61,26 +62,27 @@ class Spent:
         return Limits(
             max_requests=self.limits.max_requests - self.requests,
             max_tokens=self.limits.max_tokens - self.tokens,
-            max_seconds=self.limits.max_seconds - self.seconds,
+            max_seconds=round(self.limits.max_seconds - self.seconds, 1),  # somebody reads it, and types it again
         )
 
     @property
     def words(self) -> str:
-        """`12 of 60 requests, 1204 of 60000 tokens, 14 of 900 s`."""
-        most = self.limits
-        return (
-            f"{self.requests} of {most.max_requests} requests, {self.tokens} of {most.max_tokens} tokens, "
-            f"{self.seconds:.0f} of {most.max_seconds:.0f} s"
-        )
+        """`12 of 60 requests, 1,204 of 60,000 tokens, 14.2 of 900 s`."""
+        return ", ".join(self._of(name) for name in _NAMES)
 
     @property
     def sentence(self) -> str:
         """That it is used up, and which part of it."""
-        used, limit, unit = {
-            "tokens": (f"{self.tokens}", f"{self.limits.max_tokens}", "tokens"),
-            "seconds": (f"{self.seconds:.0f}", f"{self.limits.max_seconds:.0f}", "s"),
-        }.get(self.ended_by or "", (f"{self.requests}", f"{self.limits.max_requests}", "requests"))
-        return f"the budget of this run is used up: {used} of {limit} {unit}"
+        return f"the budget of this run is used up: {self._of(self.ended_by or 'requests')}"
+
+    def _of(self, name: str) -> str:
+        match name:
+            case "tokens":
+                return calls_told.of(self.tokens, self.limits.max_tokens, "token")
+            case "seconds":
+                return calls_told.of_seconds(self.seconds, self.limits.max_seconds)
+            case _:
+                return calls_told.of(self.requests, self.limits.max_requests, "request")
 
     def to_json(self) -> dict[str, Any]:
         """As `checks/live.json` has it: used and limit."""

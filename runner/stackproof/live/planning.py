@@ -19,6 +19,7 @@ from stackproof.live.budgets import as_options
 from stackproof.live.opt_in import VARIABLE
 from stackproof.live.order import SUITE, Limits, SmokeOrder
 from stackproof.options import RunOptions, Source
+from stackproof.plaintext import number
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
 from stackproof.run import orchestrate, suite
@@ -120,10 +121,10 @@ def again(order: SmokeOrder, setups: Iterable[str], models: str, project: Path) 
         "--stack-config": order.stack_config,
         "--provider-service": order.provider_service,
         **{
-            f"--{name.replace('_', '-')}": f"{value:g}" if value != getattr(usual, name) else None
+            f"--{name.replace('_', '-')}": number(value) if value != getattr(usual, name) else None
             for name, value in as_options(order.budget).items()
         },
-        "--timeout": None if order.timeout is None else f"{order.timeout:g}",
+        "--timeout": None if order.timeout is None else number(order.timeout),
     }
     flags = [flag for flag, wanted in (("--require", order.require), ("--strict", order.strict)) if wanted]
     behind = ["--", *map(shlex.quote, order.pytest_args)] if order.pytest_args else []

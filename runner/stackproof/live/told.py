@@ -10,10 +10,11 @@ from stackproof.evidence.live import DriftCounts, LiveOutcome
 from stackproof.live.choosing import Choice
 from stackproof.live.opt_in import VARIABLE, NotWanted
 from stackproof.live.order import Limits, SmokeOrder
+from stackproof.live.planning import TIMEOUT
 from stackproof.live.preflight import Asked
 from stackproof.live.results import ModelResult
 from stackproof.live.written import Smoke
-from stackproof.plaintext import counted, duration, one_line, plain
+from stackproof.plaintext import counted, duration, number, one_line, plain
 from stackproof.plan import Plan
 
 _MOST = 60  # lines of skipped tests
@@ -48,7 +49,7 @@ def head(order: SmokeOrder, choice: Choice, plan: Plan, today: date) -> Iterator
         *(("model", each, "is not called") for each in missing),
         ("stack", ", ".join(dict.fromkeys(each.stack_config for each in plan.cells)), stack_from),
         ("budget", budget(order.budget), "default" if order.budget == Limits() else "given"),
-        ("test", f"{plan.options.test_timeout:g} s at most", "default" if order.timeout is None else "--timeout"),
+        ("test", f"{number(order.timeout or TIMEOUT)} s at most", "default" if order.timeout is None else "--timeout"),
     ]
     if order.provider_service is not None:
         rows.append(("calls", f"go to {order.provider_service}, started for this run", "--provider-service"))
@@ -61,7 +62,7 @@ def head(order: SmokeOrder, choice: Choice, plan: Plan, today: date) -> Iterator
 
 def budget(limits: Limits) -> str:
     """`60 requests, 60,000 tokens, 900 s`."""
-    return f"{limits.max_requests:,} requests, {limits.max_tokens:,} tokens, {limits.max_seconds:,.0f} s"
+    return f"{limits.max_requests:,} requests, {limits.max_tokens:,} tokens, {number(limits.max_seconds)} s"
 
 
 def skipped(missing: Sequence[NotWanted], tests: Sequence[str], suite: str) -> Iterator[str]:

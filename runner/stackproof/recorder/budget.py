@@ -135,11 +135,11 @@ class Budget:
     def _told(self, account: Mapping[str, Any]) -> str:
         match account["ended_by"]:
             case "requests":
-                what = f"{account['requests']} of {self._limits.requests} requests"
+                what = f"{account['requests']:,} of {self._limits.requests or 0:,} requests"
             case "tokens":
-                what = f"{account['input'] + account['output']} of {self._limits.tokens} tokens"
+                what = f"{account['input'] + account['output']:,} of {self._limits.tokens or 0:,} tokens"
             case _:
-                what = f"{self._limits.seconds or 0:g} seconds are over"
+                what = f"{self._limits.seconds or 0:.15g} seconds are over"
         return f"the budget of this run is used up: {what}"
 
     @contextmanager

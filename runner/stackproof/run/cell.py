@@ -26,6 +26,7 @@ from stackproof.errors import DiskError, ExitCode, StackproofError
 from stackproof.evidence import jsonfile, testlog
 from stackproof.evidence.coverage import STACK, TESTS
 from stackproof.measure import begin, marks
+from stackproof.plaintext import number
 from stackproof.recorder.mode import Mode
 from stackproof.run import (
     cell_file,
@@ -264,7 +265,7 @@ def _tests(work: _Work, started: _Started) -> None:
             after = f" inside of {', '.join(log.running)}{after}"
         work.outcome["error"] = {
             "kind": "suite-timeout",
-            "message": f"the suite took more than {options.suite_timeout:g} s and was stopped{after}",
+            "message": f"the suite took more than {number(options.suite_timeout)} s and was stopped{after}",
             "hint": "give it more with --suite-timeout SECONDS, or find the test that hangs with --verbose",
             "exit_code": int(ExitCode.TESTS),
         }

@@ -17,6 +17,7 @@ from stackproof.evidence.junit import Case
 from stackproof.evidence.outcomes import Outcome
 from stackproof.live import scrub
 from stackproof.options import RunOptions
+from stackproof.plaintext import number
 from stackproof.plan import Cell
 from stackproof.plugin import afterwards, budgeting, faulting, keeping, tally
 from stackproof.plugin.journal import Journal
@@ -100,7 +101,7 @@ def _command(
     words = list(runner.command)
     for name, arguments in runner.options.items():
         if (value := getattr(options, name)) is not None:
-            text = f"{value:g}" if isinstance(value, float) else str(value)
+            text = number(value) if isinstance(value, float) else str(value)
             given = {"value": text}
             if isinstance(value, float):
                 given["milliseconds"] = f"{value * 1000:.0f}"

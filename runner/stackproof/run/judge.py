@@ -11,7 +11,7 @@ from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile
 from stackproof.evidence.outcomes import Counts, Outcome
 from stackproof.evidence.testlog import TestEntry, TestLog
-from stackproof.plaintext import counted
+from stackproof.plaintext import counted, number
 from stackproof.shards.left import ShardFacts
 from stackproof.shards.records import Shard
 from stackproof.stack.process import describe_exit
@@ -137,7 +137,7 @@ def _more(facts: CellFacts) -> str:
     ended_by = jsonfile.text(facts.budget or {}, "ended_by") or "requests"
     given = (facts.budget or {}).get(ended_by)
     limit = given[1] if isinstance(given, list) and len(given) == 2 and isinstance(given[1], int | float) else None
-    example = "" if limit is None else f" {limit * 2:g}"
+    example = "" if limit is None else f" {number(limit * 2)}"
     return f"give it more, as --max-{ended_by}{example}, or take fewer tests with --file or --pattern"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stackproof.options import RunOptions
+from stackproof.plaintext import number
 from stackproof.run.interrupts import Interrupts
 from stackproof.stack.process import Process
 
@@ -63,7 +64,7 @@ def arguments(
     if options.workers is not None:
         command += ["-n", options.workers]
     if options.test_timeout is not None:
-        command += [f"--timeout={options.test_timeout:g}", "-o", "timeout_method=signal"]
+        command += [f"--timeout={number(options.test_timeout)}", "-o", "timeout_method=signal"]
     if options.collect_only:
         command += ["--collect-only", "-q"]
     if options.verbose:

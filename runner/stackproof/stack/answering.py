@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from stackproof.errors import DockerError, StackStartError
+from stackproof.plaintext import number
 from stackproof.stack.container import Container
 from stackproof.stack.engine import Engine
 from stackproof.stack.process import last_lines
@@ -71,7 +72,7 @@ def _still_running(container: Container) -> None:
 
 def _not_ready(container: Container, command: Sequence[str], said: str, timeout: float) -> StackStartError:
     return StackStartError(
-        f"{container.name} is not ready: `{shlex.join(command)}` in it {said}, after {timeout:g} s",
+        f"{container.name} is not ready: `{shlex.join(command)}` in it {said}, after {number(timeout)} s",
         hint="\n".join(
             (
                 "one that needs longer: --start-timeout SECONDS, or `timeout` of `readiness` in its container.yaml",

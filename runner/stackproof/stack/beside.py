@@ -18,6 +18,7 @@ from typing import assert_never
 from stackproof.catalog.records import BesideSpec, Until
 from stackproof.catalog.templates import filled
 from stackproof.errors import DockerError, StackStartError, UsageError
+from stackproof.plaintext import number
 from stackproof.stack import answering, bridge, enter, image, labels, seen
 from stackproof.stack.container import Container
 from stackproof.stack.engine_records import ContainerSpec
@@ -228,7 +229,7 @@ def _completed(container: Container, limit: float, check: Callable[[], None]) ->
         check()
         if time.monotonic() >= deadline:
             raise StackStartError(
-                f"{container.name} has not completed after {limit:g} s",
+                f"{container.name} has not completed after {number(limit)} s",
                 hint=last_lines(container.log, container.tail()),
             )
         time.sleep(_STEP)

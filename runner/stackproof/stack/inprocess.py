@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from stackproof.errors import StackproofError, StackStartError
+from stackproof.plaintext import number
 from stackproof.stack.inprocess_exchange import BrokenAnswerError, Exchange
 from stackproof.stack.inprocess_lifespan import Lifespan
 
@@ -76,7 +77,7 @@ class InProcessApp:
         except TimeoutError:
             self._join()
             raise StackStartError(
-                f"the app's start-up did not end within {self.start_timeout:g} s",
+                f"the app's start-up did not end within {number(self.start_timeout)} s",
                 hint="look at what its lifespan waits for, or allow more time with --start-timeout SECONDS",
             ) from None
         except BaseException:
@@ -206,7 +207,7 @@ class InProcessApp:
                 await self._lifespan.shutdown()
         except TimeoutError:
             raise StackproofError(
-                f"the app's shutdown did not end within {self.stop_timeout:g} s",
+                f"the app's shutdown did not end within {number(self.stop_timeout)} s",
                 hint="look at what its lifespan waits for after the yield",
             ) from None
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from stackproof.catalog.records import ReadinessSpec
 from stackproof.errors import StackStartError
+from stackproof.plaintext import number
 from stackproof.stack import ports, proctable, unmarked
 from stackproof.stack.process import Process, last_lines
 
@@ -197,7 +198,7 @@ def _recorder_loaded(process: Watched, url: str, marks: Path, check: Callable[[]
 def _not_ready(process: Watched, url: str, last: Answer, wanted: ReadinessSpec, timeout: float) -> StackStartError:
     expected = "" if last.status is None else f"; {wanted.status} was expected"
     return StackStartError(
-        f"{process.name} is not ready: {url} {last} after {timeout:g} s{expected}",
+        f"{process.name} is not ready: {url} {last} after {number(timeout)} s{expected}",
         hint="\n".join(
             (
                 "what needs longer: --start-timeout SECONDS, or `timeout` in its stack.yaml or container.yaml",

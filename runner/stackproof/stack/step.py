@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stackproof.errors import StackStartError
+from stackproof.plaintext import number
 from stackproof.stack.process import Process, describe_exit, last_lines, tail
 
 
@@ -24,7 +25,7 @@ def done(
         while (code := process.poll()) is None:
             check()
             if time.monotonic() > deadline:
-                raise StackStartError(f"{taking} took more than {timeout:g} s", hint=last_lines(log, tail(log)))
+                raise StackStartError(f"{taking} took more than {number(timeout)} s", hint=last_lines(log, tail(log)))
             time.sleep(0.05)
     finally:
         process.stop()

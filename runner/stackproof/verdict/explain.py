@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from stackproof.evidence.live import VARIABLE
+from stackproof.plaintext import counted, number
 from stackproof.verdict import accepted, expected
 from stackproof.verdict.expected import CLAIMS, Expectation
 from stackproof.verdict.policy import (
@@ -73,7 +74,7 @@ def _tests(expectation: Expectation | None, name: str) -> str:
         return f"{expected.path(name).as_posix()} is missing and does not say which tests"
     skipped = f", {len(expectation.skips)} of them skipped" if expectation.skips else ""
     marked = f", {len(expectation.xfails)} expected to fail" if expectation.xfails else ""
-    return f"{_number(len(expectation.nodeids), 'test')}{skipped}{marked}"
+    return f"{counted(len(expectation.nodeids), 'test')}{skipped}{marked}"
 
 
 def _source(source: SourceRule) -> str:
@@ -108,7 +109,7 @@ def _recordings(limits: RecordingsPolicy) -> Iterator[str]:
         if limit is not None:
             yield f"{_at_most(limit, one, many)}."
     if limits.max_age_days is not None:
-        yield f"No recording is older than {_number(limits.max_age_days, 'day')}."
+        yield f"No recording is older than {counted(limits.max_age_days, 'day')}."
     yield "No recording holds a secret."
 
 
@@ -121,16 +122,16 @@ def _types(policy: Policy, accepted_types: int) -> Iterator[str]:
     if wanted.every_file:
         yield "It has checked every Python file below them."
     if wanted.at_least is not None:
-        yield f"It has checked at least {_number(wanted.at_least, 'file')}."
+        yield f"It has checked at least {counted(wanted.at_least, 'file')}."
     if wanted.exactly is not None:
-        yield f"It has checked exactly {_number(wanted.exactly, 'file')}."
+        yield f"It has checked exactly {counted(wanted.exactly, 'file')}."
 
 
 def _benchmarks(policy: Policy) -> Iterator[Asked]:
     for each in policy.benchmarks:
         text = (
             f"The lower end of the 95 % interval of benchmark {each.name} is at most {each.gate:.2f} times its floor, "
-            f"over at least {_number(each.samples, 'pair')}."
+            f"over at least {counted(each.samples, 'pair')}."
         )
         yield Asked(text=text, line=each.line)
 
@@ -139,11 +140,11 @@ def _claims(policy: Policy, expectation: Expectation | None) -> Iterator[str]:
     wanted = policy.claims
     if wanted is None:
         return
-    number, asked = len(wanted.claims), len(wanted.required)
-    which = f"All {_number(number, 'claim')}" if asked == number else f"{asked} of {_number(number, 'claim')}"
+    many, asked = len(wanted.claims), len(wanted.required)
+    which = f"All {counted(many, 'claim')}" if asked == many else f"{asked} of {counted(many, 'claim')}"
     tests = f"{', '.join(wanted.tests)}: {_tests(expectation, CLAIMS)}"
-    yield f"{which} of {wanted.file.as_posix()} hold, by {tests}, within {wanted.timeout:g} s."
-    if asked != number:
+    yield f"{which} of {wanted.file.as_posix()} hold, by {tests}, within {number(wanted.timeout)} s."
+    if asked != many:
         yield f"Required are {', '.join(name for name in wanted.claims if name in wanted.required)}."
 
 
@@ -155,7 +156,7 @@ def _live(live: LivePolicy | None) -> Iterator[str]:
         if live.required is Required.ALWAYS
         else f"; where there is no evidence of one, that is said, and counts only where {VARIABLE} is set"
     )
-    days = _number(live.max_age_days, "day")
+    days = counted(live.max_age_days, "day")
     yield f"A live smoke of each of {', '.join(live.setups)} has passed within {days}{where}."
     match live.drift:
         case DriftRule.WARN:
@@ -182,7 +183,3 @@ def _waiver(waiver: Waiver, today: date) -> str:
 
 def _at_most(limit: int, one: str, many: str) -> str:
     return f"No {one}" if limit == 0 else f"At most {limit} {one if limit == 1 else many}"
-
-
-def _number(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -17,6 +17,8 @@ _FOLDED = (
     (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)?)?"), "DATE"),
     (re.compile(r"(?:\d+ min )?\b\d+(?:[.,]\d+)* (?:µs|ms|s|min)\b"), "TIME"),
     (re.compile(r"\b\d+(?:[.,]\d+)* (?:B|kB|MB|GB)\b"), "SIZE"),
+    # The first of the two has the unit of the second, and is as much another each time.
+    (re.compile(r"\b\d+(?:[.,]\d+)* (of|to) (TIME|SIZE)\b"), r"\2 \1 \2"),
     (re.compile(r"\b0x[0-9a-f]+\b|\b[0-9a-f]{6,64}\b"), "ID"),
     (re.compile(r"\b(?:resp|msg|mcp|fc|file|vs|turn|chatcmpl)[_-][0-9a-zA-Z]{12,}\b"), "ID"),
     (re.compile(r"\d+\.\d+(?:\.\d+)*"), "N"),

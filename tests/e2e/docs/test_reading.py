@@ -30,6 +30,8 @@ def test_what_is_no_terminal_has_no_commands() -> None:
         ("● ready in 1.9 s at http://127.0.0.1:57527", "● ready in 420 ms at http://127.0.0.1:1026"),
         ("from  recordings/ollama, 329 files, 1953 kB", "from  recordings/ollama, 1 files, 2.1 MB"),
         ("commit b0ececa, 2026-11-30 08:44", "commit facade, 2027-01-01 00:00"),
+        ("2.4 of 900 s", "0.0 of 900 s"),
+        ("12.5 of 900 kB", "0 of 900 kB"),
         ("name      size", "name  size"),
         ("any … of it", "any part of it"),
     ],
@@ -43,6 +45,7 @@ def test_what_is_another_each_time_is_no_difference(shown: str, printed: str) ->
     [
         ("0 missed, 0 unused", "3 missed, 0 unused"),
         ("74 passed, 1 skipped", "74 passed, 0 skipped"),
+        ("1 of 60 requests", "0 of 60 requests"),
         ("PASS  base", "FAIL  base"),
         ("messages[0].content   sent \"Hello\"", "messages[0].content   sent \"Hi\""),
         ("a word", "a word more"),

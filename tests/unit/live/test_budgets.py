@@ -19,7 +19,7 @@ def cell(folder: Path, **more: object) -> Path:
 
 def test_cells_and_questions_add_up(tmp_path: Path) -> None:
     spent = FRESH.plus(requests=2, tokens=10).with_cell(cell(tmp_path)).with_cell(tmp_path)
-    assert spent.words == "10 of 10 requests, 70 of 100 tokens, 5 of 60 s"
+    assert spent.words == "10 of 10 requests, 70 of 100 tokens, 5.0 of 60 s"
     assert as_options(spent.left) == {"max_requests": 0, "max_tokens": 30, "max_seconds": 55.0}
 
 

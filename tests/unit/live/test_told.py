@@ -76,7 +76,7 @@ def test_the_last_line_names_what_was_used_and_what_was_not_called() -> None:
     some = smoke(GOOD, SKIPPED, outcome=LiveOutcome.PASSED)
     assert told.last(some, SmokeOrder()) == (
         "LIVE SMOKE PASSED: 1 of 2 models passed; 14 of 60 requests (2 of them before the tests), "
-        f"1210 of 60000 tokens, 14 of 900 s; 1 model not called: {REASON}"
+        f"1,210 of 60,000 tokens, 13.6 of 900 s; 1 model not called: {REASON}"
     )
 
 
@@ -165,6 +165,10 @@ def test_annotations_are_for_models_that_did_not_pass() -> None:
                 "STACKPROOF_LIVE_MODEL=openai/a stackproof smoke --setup gpt --max-requests 5 --require --strict "
                 "-- -k 'a or b'"
             ),
+        ),
+        (
+            SmokeOrder(budget=Limits(max_tokens=1_234_567, max_seconds=3600.25)),
+            "STACKPROOF_LIVE_MODEL=openai/a stackproof smoke --setup gpt --max-tokens 1234567 --max-seconds 3600.25",
         ),
         (
             SmokeOrder(suite="base", stack_config="server:reference", provider_service="llama-cpp", timeout=9.5),

@@ -28,7 +28,10 @@ import time
 started = time.process_time()
 import stackproof_recorder.serve.bootstrap
 spent = time.process_time() - started
-print(json.dumps({"loaded": sorted(set(sys.modules) - before), "all": sorted(sys.modules), "ms": spent * 1000}))
+told = {"loaded": sorted(set(sys.modules) - before), "all": sorted(sys.modules), "spent": spent}
+started = time.process_time()
+import asyncio, email.message, multiprocessing.pool, unittest, urllib.request, xml.dom.minidom
+print(json.dumps({**told, "floor": time.process_time() - started}))
 """
 # One call of each kind, with nothing but the package: what is imported late must be there, too.
 CALLS = """
@@ -126,6 +129,8 @@ def test_it_records_and_replays_with_nothing_but_python(guest: Path, tmp_path: P
 
 
 def test_importing_it_is_quick(guest: Path) -> None:
+    """Held to modules of Python itself that it does without: how fast a machine is says nothing about the recorder."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     # Compiled on the first run. Processor time, the best of several: the machine may be busy with other things.
-    assert min(json.loads(_run(version, PROBE, str(guest)))["ms"] for _ in range(6)) < 50
+    told = [json.loads(_run(version, PROBE, str(guest))) for _ in range(6)]
+    assert min(each["spent"] for each in told) < 3.5 * min(each["floor"] for each in told)

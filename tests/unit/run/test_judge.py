@@ -190,3 +190,8 @@ def test_a_budget_that_is_used_up_leaves_the_cell_not_proven(given: CellFacts, c
     judged = judge(given)
     assert (judged.exit_code, judged.reason) == (code, said)
     assert ("as --max-requests 4, or" in (judged.hint or "")) is (code is ExitCode.NOT_PROVEN)
+
+
+def test_more_of_a_large_budget_is_a_number_that_can_be_typed() -> None:
+    judged = judge(facts(0, {"a": "skipped"}, budget={"tokens": [700_001, 700_001], "ended_by": "tokens", "why": "w"}))
+    assert "as --max-tokens 1400002, or" in (judged.hint or "")
