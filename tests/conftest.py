@@ -1,8 +1,11 @@
-"""What must not be skipped, and what one worker runs.
+"""What must not be skipped, what one worker runs, and how many tests may need a second try.
 
 STACKPROOF_REQUIRE lists words, and a skip whose reason contains one of them is a failure. On a laptop a test may skip
 for want of a tool. In CI that would be a hole that nobody sees. STACKPROOF_MAY_SKIP lists words that excuse a skip all
 the same.
+
+With `--reruns 1` a test that failed runs once more. One that passes then is no secret: its first failure is printed
+whole, it is counted in the last line, and more than a few of them fail the run.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ _TOGETHER = (
 )
 
 
+# A machine that is held up for seconds makes a test fail now and then. Where it is more than that, something is wrong.
+_SECOND_TRIES = 3
 # Plugins of other packages, which cost each pytest that a test starts a second and are of no use there.
 _USELESS = "-pno:langsmith_plugin -pno:hypothesispytest"
 # Where one of these is set, tests have to come out as they did before.
@@ -108,3 +113,25 @@ def _required(report: pytest.TestReport | pytest.CollectReport) -> None:
     if missing and not excused:
         report.outcome = "failed"
         report.longrepr = f"STACKPROOF_REQUIRE names {', '.join(missing)}, yet this was skipped: {reason}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which too many tests passed on their second try only."""
+    if len(_tried_again(session.config)) > _SECOND_TRIES and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print what was the matter with each test that ran again."""
+    again = _tried_again(config)
+    for report in again:
+        terminalreporter.section(f"failed once, and ran again: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+    if len(again) > _SECOND_TRIES:
+        terminalreporter.section(f"{len(again)} tests ran again, and at most {_SECOND_TRIES} may", sep="!", red=True)
+
+
+def _tried_again(config: pytest.Config) -> list[pytest.TestReport]:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")  # workers have none
+    return [] if reporter is None else reporter.stats.get("rerun", [])
