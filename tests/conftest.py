@@ -43,7 +43,7 @@ _TOGETHER = (
 # A machine that is held up for seconds makes a test fail now and then. Where it is more than that, something is wrong.
 _SECOND_TRIES = 3
 # Plugins of other packages, which cost each pytest that a test starts a second and are of no use there.
-_USELESS = "-pno:langsmith_plugin -pno:hypothesispytest"
+_USELESS = "-pno:langsmith_plugin -pno:hypothesispytest -pno:anyio -pno:asyncio -pno:recording"
 # Where one of these is set, tests have to come out as they did before.
 _CI = ("CI", "STACKPROOF_REQUIRE")
 

@@ -33,3 +33,8 @@ def of(environ: Mapping[str, str]) -> Kind:
     if truthy(environ.get("GITLAB_CI")):
         return Kind.GITLAB
     return Kind.OTHER if truthy(environ.get("CI")) else Kind.NONE
+
+
+def shows_more(environ: Mapping[str, str]) -> bool:
+    """Whether it shows more than the output: notes beside the changed lines, or a page of the job."""
+    return of(environ) is Kind.GITHUB or bool(environ.get("GITHUB_STEP_SUMMARY"))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+FILE = "edge.json"
+"""In the folder of a cell with an edge: {"url", "ids", "why", "serial"}."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Places:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from stackproof.catalog.edge import ProbeSpec
 
 _TIMEOUT = 15.0
-FILE = "edge.json"
-"""In the cell's folder, where there is an edge: {"url", "ids", "serial"}."""
 
 
 class Ids(StrEnum):

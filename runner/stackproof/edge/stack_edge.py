@@ -1,14 +1,18 @@
-"""The edge of one cell, from the ports that it will have to what the run says of ids."""
+"""The edge of one cell, from the ports that it will have to what the run says of ids.
+
+Most cells have none, and load nothing of what it takes to run and to ask one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stackproof.catalog.records import StackMode
-from stackproof.edge import probe, process, wiring
-from stackproof.edge.places import Places
+from stackproof.edge import wiring
+from stackproof.edge.places import FILE, Places
 from stackproof.edge.refusals import SAYS
 from stackproof.errors import UsageError
 from stackproof.evidence import jsonfile
@@ -17,10 +21,17 @@ from stackproof.plan import Cell
 from stackproof.recorder.settings import VARIABLE, Settings
 from stackproof.stack.process import shown
 
+if TYPE_CHECKING:
+    from stackproof.edge import probe, process
+
 
 def places(cell: Cell) -> Places | None:
     """Where the edge of a cell will listen; None where the cell has none."""
-    return process.free_places(wiring.with_own_address(cell)) if wiring.is_at_edge(cell) else None
+    if not wiring.is_at_edge(cell):
+        return None
+    from stackproof.edge import process  # noqa: PLC0415
+
+    return process.free_places(wiring.with_own_address(cell))
 
 
 def prepare(
@@ -28,6 +39,8 @@ def prepare(
 ) -> None:
     """Make what the edge of a cell runs on, if it has one, before it is shut off from every package index."""
     if wiring.is_at_edge(cell) and cell.mode is StackMode.SERVER:
+        from stackproof.edge import process  # noqa: PLC0415
+
         process.prepare(environment=environment, say=say, check=check)
 
 
@@ -41,6 +54,8 @@ def start(
     check: Callable[[], None],
 ) -> process.RunningEdge:
     """Start it, to be ended by `undo`. variables: those of the tests. StackStartError when it does not answer."""
+    from stackproof.edge import process  # noqa: PLC0415
+
     undo.callback(tell, cell_dir / process.LOG, say)
     return undo.enter_context(
         process.running(
@@ -85,6 +100,8 @@ def find_ids(
 
     workers: of xdist, as --workers has them; UsageError where tests have to run one after the other and would not.
     """
+    from stackproof.edge import probe  # noqa: PLC0415
+
     values = {
         name.removeprefix("STACKPROOF_").lower(): value
         for name, value in variables.items()
@@ -100,7 +117,7 @@ def find_ids(
         key=variables.get(cell.stack.client_key or ""),
     )
     facts = {"url": where.url, "ids": found.ids.value, "why": found.why, "serial": found.serial}
-    jsonfile.write(cell_dir / probe.FILE, facts)
+    jsonfile.write(cell_dir / FILE, facts)
     if found.serial and workers not in (None, "0"):
         raise serial_only(found.why, f"--workers {workers}")
     return found

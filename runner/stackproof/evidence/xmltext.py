@@ -6,7 +6,6 @@ import codecs
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
 
 # https://www.w3.org/TR/xml/#charsets
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,11 +35,15 @@ def attribute(text: str) -> str:
     """`text` between quotes, as the value of an attribute; line ends survive the parser's normalising."""
     if _HARMLESS(text):
         return f'"{text}"'
+    from xml.sax.saxutils import quoteattr  # noqa: PLC0415 - the whole of urllib.request comes with it
+
     return quoteattr(clean(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
 def content(text: str) -> str:
     """`text` as what stands between two tags."""
+    from xml.sax.saxutils import escape  # noqa: PLC0415
+
     return escape(clean(text), {"\r": "&#13;"})
 
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
-from xml.sax.saxutils import escape
 
 from stackproof.evidence import jsonfile
 from stackproof.recorder import redact
@@ -33,6 +32,8 @@ def text(value: str, secrets: Mapping[str, str]) -> str:
 
 def _forms(secret: str) -> dict[str, None]:
     """As it is, in XML, in an attribute of it, and in JSON."""
+    from xml.sax.saxutils import escape  # noqa: PLC0415 - the whole of urllib.request comes with it
+
     return dict.fromkeys(
         (
             secret,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackproof.edge import probe
+from stackproof.edge import places
 from stackproof.edge.announced import Announce, announcer
 from stackproof.evidence import jsonfile
 from stackproof.recorder.scope import Scope
@@ -15,13 +15,13 @@ from stackproof.stack import start
 
 def announcing(cell_dir: Path, worker: str) -> Announce:
     """What tells the edge of a cell whose calls are made now; nothing where there is none."""
-    return announcer(str(cell_dir), worker) if (cell_dir / probe.FILE).exists() else _nobody_asks
+    return announcer(str(cell_dir), worker) if (cell_dir / places.FILE).exists() else _nobody_asks
 
 
 def refuse_parallel(config: pytest.Config, cell_dir: Path) -> None:
     """UsageError where tests would run beside one another and the edge could not tell their calls apart."""
     asked = getattr(config.option, "numprocesses", None)
-    facts = jsonfile.read(cell_dir / probe.FILE)
+    facts = jsonfile.read(cell_dir / places.FILE)
     if facts is None or not facts.get("serial") or not asked:
         return
     from stackproof.edge.stack_edge import serial_only  # noqa: PLC0415 - no other pytest process needs it

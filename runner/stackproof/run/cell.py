@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stackproof import catalog, disk, environment, plan, secret_values
 from stackproof.catalog.records import StackMode
@@ -30,9 +30,9 @@ from stackproof.plaintext import number
 from stackproof.recorder.mode import Mode
 from stackproof.run import (
     cell_file,
-    contained,
     covered,
     handing,
+    last_calls,
     made_first,
     namespace,
     post_command,
@@ -43,9 +43,11 @@ from stackproof.run import (
 from stackproof.run.cell_log import CellLog
 from stackproof.run.interrupts import Interrupted, Interrupts
 from stackproof.stack import lifetime, ourselves, ports, service, start, tether, unknown_server
-from stackproof.stack.contained_tests import ContainedTests
 from stackproof.stack.handle import OVER, StackHandle
 from stackproof.stack.stack_died import StackDiedError
+
+if TYPE_CHECKING:
+    from stackproof.stack.contained_tests import ContainedTests
 
 OUTCOME = "outcome.json"
 
@@ -181,6 +183,8 @@ def _start(work: _Work, undo: ExitStack) -> _Started:
     if cell.mode is StackMode.LIBRARY or options.collect_only:
         return _Started(variables=work.measuring.into(_for_tests(work, build().tests), TESTS))
     if cell.mode.in_containers:
+        from stackproof.run import contained  # noqa: PLC0415 - what speaks to an engine, most cells have no use for
+
         placed = contained.start(
             contained.Order(
                 cell=cell,
@@ -378,8 +382,6 @@ def _keep(work: _Work, started: _Started) -> None:
 
 def _last_calls(work: _Work, misses: int) -> None:
     """See to what the stack called while it was torn down, after the `misses` that the tests were told of."""
-    from stackproof.run import last_calls  # noqa: PLC0415 - pytest comes with it, and no cell waits for that at its start
-
     if work.cell.inference_mode.calls_out:
         last_calls.keep(work.cell_dir, interrupted=work.outcome["exit_code"] not in (0, int(ExitCode.TESTS)))
     if work.outcome["exit_code"] == 0 and work.outcome["error"] is None:

@@ -22,12 +22,12 @@ from stackproof.live import scrub
 from stackproof.measure import begin, package
 from stackproof.plan import Cell, Plan, again
 from stackproof.recorder import debug
+from stackproof.recorder.mode import Mode
 from stackproof.run import (
     cell_facts,
     cell_file,
     cell_log,
     dividing,
-    drifted,
     made_first,
     namespace,
     record_all,
@@ -114,10 +114,9 @@ class CellRun:
             jsonfile.write(self._dir / "outcome.json", {"error": start.error_facts(error)})
         except Interrupted:
             pass  # judged by its signal
-        ended = drifted.compare(self._judge(), self._cell, self._dir, self._plan, self._caller)
-        judgement = ended.judgement
+        judgement, drift = self._compared(self._judge())
         seconds = time.monotonic() - began
-        self._show(judgement, seconds, ended.lines)
+        self._show(judgement, seconds, drift)
         if self._plan.options.tests:
             write_result(
                 self._dir,
@@ -138,6 +137,15 @@ class CellRun:
             sealed=self._sealed(),
             again=again(self._cell, self._plan.options),
         )
+
+    def _compared(self, judgement: Judgement) -> tuple[Judgement, tuple[str, ...]]:
+        """What it ends with once its answers were compared with the recordings, and lines about that."""
+        if self._cell.inference_mode is not Mode.VERIFY:
+            return judgement, ()
+        from stackproof.run import drifted  # noqa: PLC0415 - nothing is compared in other modes
+
+        ended = drifted.compare(judgement, self._cell, self._dir, self._plan, self._caller)
+        return ended.judgement, ended.lines
 
     def _order(self) -> cell_file.CellOrder:
         """What the process of the cell is told. What has to be fetched first is fetched here, where there is a network.

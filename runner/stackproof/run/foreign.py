@@ -10,7 +10,7 @@ from typing import Any
 from stackproof import secret_values
 from stackproof.catalog.runners import RunnerSpec
 from stackproof.catalog.templates import filled
-from stackproof.edge import probe
+from stackproof.edge import places
 from stackproof.errors import ExitCode, UsageError
 from stackproof.evidence import jsonfile, junit
 from stackproof.evidence.junit import Case
@@ -83,7 +83,7 @@ def process(
 
 def _refuse_without_ids(runner: RunnerSpec, cell: Cell, cell_dir: Path) -> None:
     """At an edge, ids that the stack does not hand on are announced by pytest's plugin, and by nobody else."""
-    facts = jsonfile.read(cell_dir / probe.FILE)
+    facts = jsonfile.read(cell_dir / places.FILE)
     if facts is None or not facts.get("serial"):
         return
     raise UsageError(

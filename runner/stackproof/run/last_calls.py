@@ -8,9 +8,6 @@ from typing import Any
 
 from stackproof.errors import ExitCode
 from stackproof.evidence import jsonfile, testlog
-from stackproof.plugin import keeping, tally
-from stackproof.recorder.brain import Brain
-from stackproof.recorder.settings import Settings
 
 MISSES = "misses.jsonl"
 
@@ -20,6 +17,11 @@ def keep(cell_dir: Path, *, interrupted: bool) -> None:
     settings, log = cell_dir / "recorder.json", testlog.read(cell_dir / "tests.jsonl")
     if not settings.is_file() or not any(entry.outcome.passed for entry in log.tests.values()):
         return
+    # pytest comes with them, which a cell whose calls go out can wait for, and no other.
+    from stackproof.plugin import keeping, tally  # noqa: PLC0415
+    from stackproof.recorder.brain import Brain  # noqa: PLC0415
+    from stackproof.recorder.settings import Settings  # noqa: PLC0415
+
     brain = Brain(Settings.from_json(settings.read_text(encoding="utf-8")), {})
     try:
         written, removed = keeping.promote_rest_of_stack(brain, interrupted=interrupted)

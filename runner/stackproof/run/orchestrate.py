@@ -18,7 +18,7 @@ from stackproof.console import make as make_console
 from stackproof.errors import ExitCode
 from stackproof.evidence import coverage, jsonfile, junit, manifest, merge, rescued, testlog
 from stackproof.live import scrub
-from stackproof.measure import begin, package, told
+from stackproof.measure import begin, package
 from stackproof.plan import Plan
 from stackproof.recorder.mode import Mode
 from stackproof.run import namespace, run_folder, suite, way
@@ -150,6 +150,8 @@ def execute(
                     screen.line(line)
                 way.sweep()
         if measured:
+            from stackproof.measure import told  # noqa: PLC0415 - most runs measure nothing
+
             for line in told.gathered(plan, caller):
                 screen.line(line)
         if plan.options.tests:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackproof.stack import proctable, pump
+from stackproof.stack import proctable
 
 LOOPBACK = "127.0.0.1"
 _KERNELS = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -65,6 +65,8 @@ def binds(port: int, *, host: str = LOOPBACK, early: bool = False) -> bool:
 def _bound(host: str, port: int, *, early: bool) -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         if early:
+            from stackproof.stack import pump  # noqa: PLC0415 - asyncio comes with it
+
             probe.setsockopt(socket.IPPROTO_IP, pump.IP_FREEBIND, 1)
         probe.bind((host, port))
         return int(probe.getsockname()[1])

@@ -220,7 +220,9 @@ def _command(stack: StackSpec, port: int, python: Path, variables: Mapping[str, 
         variables=variables,
     )
     command = beside(python, command)
-    return [sys.executable, "-P", "-m", "stackproof", "exec", "--", *command] if stack.under_exec else command
+    # `stackproof exec`, without the commands that it would load for nothing.
+    into = [sys.executable, "-P", "-m", "stackproof.recorder.serve.exec_", "--"] if stack.under_exec else []
+    return [*into, *command]
 
 
 def _recorded(environment: Mapping[str, str]) -> bool:

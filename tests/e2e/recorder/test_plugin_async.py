@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.e2e.recorder.conftest import Probe, Project
 
@@ -112,6 +114,12 @@ def _recorded_and_replayed(project: Project, probe: Probe, *plugins: str, stack:
     assert replayed.code == 0, replayed.out
     assert replayed.has("0 recorded, 0 missed, 0 unused")
     assert len(probe.asked) == asked
+
+
+@pytest.fixture(autouse=True)
+def _plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of asyncio and anyio, too, which other tests start pytest without."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-pno:langsmith_plugin -pno:hypothesispytest")
 
 
 def test_every_loop_of_pytest_asyncio_keeps_the_scope(project: Project, probe: Probe) -> None:

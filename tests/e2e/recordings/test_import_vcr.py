@@ -361,7 +361,7 @@ class TestTurns:
 
 def test_the_cassettes_of_pytest_recording_are_no_longer_needed(project: Project) -> None:
     (project.root / "tests/integration/test_tokens.py").write_text(_TESTS)
-    there = {"LOCAL_URL": project.provider.url}
+    there = {"LOCAL_URL": project.provider.url, "PYTEST_ADDOPTS": "-pno:langsmith_plugin -pno:hypothesispytest"}
     project.pytest("-pno:stackproof", "--record-mode=once", "tests/integration/test_tokens.py", **there)
     cassettes = project.root / "tests/integration/cassettes"
     assert sorted(path.name for path in (cassettes / "test_tokens").iterdir()) == [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.edge.test_wiring import CELL, PLACES
 
-from stackproof.edge import probe, stack_edge
+from stackproof.edge import places, probe, stack_edge
 from stackproof.errors import UsageError
 from stackproof.evidence import jsonfile
 
@@ -20,7 +20,7 @@ def find(folder: Path, *, workers: str | None = None) -> probe.Found:
 
 def test_what_was_found_is_written_down_for_the_tests(tmp_path: Path) -> None:
     assert find(tmp_path, workers="0").serial
-    assert jsonfile.read(tmp_path / probe.FILE) == {
+    assert jsonfile.read(tmp_path / places.FILE) == {
         "url": "http://127.0.0.1:4000", "ids": "announced", "why": "its stack.yaml has no probe", "serial": True,
     }  # fmt: skip
 

@@ -137,3 +137,7 @@ def _end_with_parent() -> None:
 def _complain(text: str, code: int) -> int:
     print(f"stackproof: {text}", file=sys.stderr)
     return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
