@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from stackproof.errors import RecordingError
+from stackproof.errors import DiskError, RecordingError
+
+_HINT = "make the folder writable, choose another with --recording-dir, or use --inference-mode replay"
 
 
 def require(recordings: Path, setup: str) -> None:
-    """Make a folder where recordings of `setup` go, and remove it. RecordingError when that does not work.
+    """Make a folder where recordings of `setup` go, and remove it. DiskError when that does not work.
 
     Tried, not asked: permissions, read-only mounts and full disks all show, and a super-user is told the truth.
+    RecordingError for a file in the place of the folder, which is no fault of the disk.
     """
     folder = recordings / setup
     try:
@@ -22,15 +26,11 @@ def require(recordings: Path, setup: str) -> None:
         # Folders that recordings are in already have owners of their own (a container that ran as another user).
         closed = next((path for path in _inside(folder) if path.is_dir() and not os.access(path, os.W_OK)), None)
     except OSError as error:
-        raise RecordingError(
-            f"recordings cannot be written to {folder}: {error.strerror or error}",
-            hint="make the folder writable, choose another with --recording-dir, or use --inference-mode replay",
-        ) from error
+        if error.errno == errno.ENOTDIR:
+            raise RecordingError(f"recordings cannot be written to {folder}: Not a directory", hint=_HINT) from error
+        raise DiskError(f"recordings cannot be written to {folder}: {error.strerror or error}", hint=_HINT) from error
     if closed is not None:
-        raise RecordingError(
-            f"recordings cannot be written to {closed}: Permission denied",
-            hint="make the folder writable, choose another with --recording-dir, or use --inference-mode replay",
-        )
+        raise DiskError(f"recordings cannot be written to {closed}: Permission denied", hint=_HINT)
 
 
 def _try(folder: Path) -> None:

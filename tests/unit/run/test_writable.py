@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from stackproof.errors import RecordingError
+from stackproof.errors import DiskError, ExitCode, RecordingError
 from stackproof.run import writable
 
 
@@ -47,3 +50,16 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(RecordingError, match=r"recordings/ollama: Not a directory"):
         writable.require(tmp_path / "recordings", "ollama")
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EDQUOT])
+def test_what_the_disk_refuses_is_no_fault_of_the_recordings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    with pytest.raises(DiskError, match=f"recordings/ollama: {os.strerror(number)}") as found:
+        writable.require(tmp_path / "recordings", "ollama")
+    assert found.value.exit_code is ExitCode.DISK
