@@ -49,9 +49,15 @@ _CI = ("CI", "STACKPROOF_REQUIRE")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have pytest start faster where tests start it; not where it is a worker of this one that starts."""
-    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+    """Have pytest and mypy start faster where tests start them; not where workers of this one do the tests."""
+    worker = getattr(config, "workerinput", {}).get("workerid")
+    if worker is None and not config.getoption("numprocesses", None):
+        worker = "alone"
+    if worker is not None:
         os.environ.setdefault("PYTEST_ADDOPTS", _USELESS)
+        if config.pluginmanager.hasplugin("cacheprovider"):
+            # What a library's types are takes ten seconds to find out. No two write to one place at a time.
+            os.environ.setdefault("MYPY_CACHE_DIR", str(config.cache.mkdir(f"mypy-{worker}")))
     if config.pluginmanager.hasplugin("hypothesispytest"):
         _draw_examples()
 
