@@ -11,6 +11,9 @@ from pathlib import Path
 
 from stackproof.errors import DiskError, RecordingError
 
+# Another run makes its folders meanwhile, and takes away what stays empty. A file system that takes none, as /proc,
+# says so in the same words, and each time.
+_LOOKS = 100
 _HINT = "make the folder writable, choose another with --recording-dir, or use --inference-mode replay"
 
 
@@ -39,14 +42,14 @@ def _try(folder: Path) -> None:
     Folders that are missing stay missing: another run may be asking the same of them, and would find them come and go.
     """
     for place in (folder, *folder.parents):
-        for last in (False, False, True):
+        for look in range(_LOOKS):
             try:
                 Path(tempfile.mkdtemp(dir=place, prefix=".stackproof-")).rmdir()
             except FileNotFoundError:
                 if not place.is_dir():
                     break  # its parent is asked
-                if last:
-                    raise  # a file system that says so of what it does not take, as /proc does
+                if look == _LOOKS - 1:
+                    raise
             else:
                 return
 

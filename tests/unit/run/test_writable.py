@@ -63,3 +63,17 @@ def test_what_the_disk_refuses_is_no_fault_of_the_recordings(
     with pytest.raises(DiskError, match=f"recordings/ollama: {os.strerror(number)}") as found:
         writable.require(tmp_path / "recordings", "ollama")
     assert found.value.exit_code is ExitCode.DISK
+
+
+def test_a_folder_that_comes_and_goes_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, gone = tempfile.mkdtemp, iter(range(50))
+
+    def sometimes(*, dir: Path, prefix: str) -> str:  # noqa: A002 - as tempfile has it
+        if next(gone, None) is not None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return real(dir=dir, prefix=prefix)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", sometimes)
+    (tmp_path / "ollama").mkdir()
+    writable.require(tmp_path, "ollama")
+    assert next(gone, None) is None
