@@ -154,7 +154,7 @@ def test_a_recordings_folder_that_cannot_be_written_is_said_before_a_test_runs(
 ) -> None:
     project.test('def test_a(ask):\n    print("RAN")\n    ask("one")\n')
     ended = project.pytest("record", stack=stack, STACKPROOF_RECORDING_DIR=_UNWRITABLE)
-    assert ended.code == 6
+    assert ended.code == 74
     assert ended.has("recordings cannot be written to /proc/stackproof-recordings/probe", "--recording-dir")
     assert "RAN" not in ended.out
     assert "Traceback" not in ended.out
