@@ -129,7 +129,7 @@ def _carry_out(cell_dir: Path, outcome: dict[str, Any], interrupts: Interrupts) 
             _keep(work, started)
         misses = sum(1 for _ in jsonfile.lines(cell_dir / "misses.jsonl"))
     if work.cell.mode is not StackMode.LIBRARY and not order.options.collect_only:
-        _last_calls(work, misses)
+        last_calls.see_to(cell_dir, outcome, misses, called_out=work.cell.inference_mode.calls_out)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -378,14 +378,6 @@ def _keep(work: _Work, started: _Started) -> None:
             raise StackDiedError(f"{handle.name} {how} while it was kept", code=1, hint=see)
         time.sleep(0.1)
     work.interrupts.forget()
-
-
-def _last_calls(work: _Work, misses: int) -> None:
-    """See to what the stack called while it was torn down, after the `misses` that the tests were told of."""
-    if work.cell.inference_mode.calls_out:
-        last_calls.keep(work.cell_dir, interrupted=work.outcome["exit_code"] not in (0, int(ExitCode.TESTS)))
-    if work.outcome["exit_code"] == 0 and work.outcome["error"] is None:
-        work.outcome["error"] = last_calls.missed(work.cell_dir, misses)
 
 
 def _by_hook(work: _Work) -> str:

@@ -12,6 +12,17 @@ from stackproof.evidence import jsonfile, testlog
 MISSES = "misses.jsonl"
 
 
+def see_to(cell_dir: Path, outcome: dict[str, Any], misses: int, *, called_out: bool) -> None:
+    """Keep what the stack called while it was torn down, and add to the cell's outcome what it missed then.
+
+    misses: how many the tests were told of. called_out: whether calls of this cell went to providers.
+    """
+    if called_out:
+        keep(cell_dir, interrupted=outcome["exit_code"] not in (0, int(ExitCode.TESTS)))
+    if outcome["exit_code"] == 0 and outcome["error"] is None:
+        outcome["error"] = missed(cell_dir, misses)
+
+
 def keep(cell_dir: Path, *, interrupted: bool) -> None:
     """Promote what was recorded, and tell the cell's log of tests how many calls and files it has come to."""
     settings, log = cell_dir / "recorder.json", testlog.read(cell_dir / "tests.jsonl")
